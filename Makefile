@@ -1,0 +1,34 @@
+# `make test` is what continuous integration runs; it needs Python 3.11 or later and nothing else.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: venv demo test table calibration clean
+
+venv: $(READY)
+
+# The stamp is written last, so an interrupted installation is done again.
+$(READY): requirements.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("refti needs Python 3.11 or later; got %d.%d. Say make PYTHON=python3.11" % sys.version_info[:2])'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@touch $@
+
+demo: venv
+	$(BIN)/refti run src/refti/reproduce/radiata.py:density src/refti/reproduce/radiata.py:adjusted_density --store runs/demo
+
+test: venv
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n 2
+
+table: venv
+	$(BIN)/python benchmarks/core_table.py
+
+calibration: venv
+	$(BIN)/python benchmarks/error_bars.py
+
+clean:
+	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis

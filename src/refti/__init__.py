@@ -1,0 +1,127 @@
+"""refti: the evidence of Bayesian models by referenced thermodynamic integration."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from refti.compare import Comparison, compare
+    from refti.errors import (
+        CompareError,
+        LadderError,
+        ModelError,
+        NotTrustedError,
+        PathError,
+        ReferenceFitError,
+        RefTIError,
+        SamplingError,
+        SettingsError,
+        StoreError,
+    )
+    from refti.evidence import evidence, log_bayes_factor
+    from refti.ladder import power, uniform
+    from refti.model import Model
+    from refti.references import Reference
+    from refti.result import Evidence, LogRatio, load
+    from refti.supports import (
+        correlation_cholesky,
+        interval,
+        lower,
+        ordered,
+        positive,
+        real,
+        simplex,
+        upper,
+    )
+
+_HOMES = {
+    "compare": ("Comparison", "compare"),
+    "errors": (
+        "CompareError",
+        "LadderError",
+        "ModelError",
+        "NotTrustedError",
+        "PathError",
+        "RefTIError",
+        "ReferenceFitError",
+        "SamplingError",
+        "SettingsError",
+        "StoreError",
+    ),
+    "evidence": ("evidence", "log_bayes_factor"),
+    "ladder": ("power", "uniform"),
+    "model": ("Model",),
+    "references": ("Reference",),
+    "result": ("Evidence", "LogRatio", "load"),
+    "supports": (
+        "correlation_cholesky",
+        "interval",
+        "lower",
+        "ordered",
+        "positive",
+        "real",
+        "simplex",
+        "upper",
+    ),
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "CompareError",
+    "Comparison",
+    "Evidence",
+    "LadderError",
+    "LogRatio",
+    "Model",
+    "ModelError",
+    "NotTrustedError",
+    "PathError",
+    "RefTIError",
+    "Reference",
+    "ReferenceFitError",
+    "SamplingError",
+    "SettingsError",
+    "StoreError",
+    "compare",
+    "correlation_cholesky",
+    "evidence",
+    "interval",
+    "load",
+    "log_bayes_factor",
+    "lower",
+    "ordered",
+    "positive",
+    "power",
+    "real",
+    "simplex",
+    "uniform",
+    "upper",
+]
+__version__ = "0.1.0"
+
+
+def __getattr__(name: str) -> Any:
+    # Names are fetched when first used: JAX takes a second to import, `refti --help` should not.
+    if name not in _HOME:
+        raise AttributeError(f"module 'refti' has no attribute {name!r}")
+    value = getattr(import_module(f"refti.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+class _Contents(ModuleType):
+    """The package, in which a function keeps its name though a module has the same."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in __all__ and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Contents

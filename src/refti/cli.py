@@ -1,0 +1,202 @@
+"""The command line: one verb a job, a thin skin over the public names."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from refti.errors import RefTIError
+
+if TYPE_CHECKING:
+    from refti.compare import Comparison
+    from refti.model import Model
+
+TRUSTED, NOT_TRUSTED, BAD_INPUT = 0, 1, 2
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="refti")
+def commands() -> None:
+    """The evidence of Bayesian models by referenced thermodynamic integration.
+
+    Exit codes: 0 trusted, 1 finished but not trusted, 2 bad input.
+    """
+
+
+@commands.command()
+@click.argument("targets", nargs=-1, required=True, metavar="FILE.py:MODEL...")
+@click.option("--store", type=click.Path(path_type=Path), help="Directory to keep the run in.")
+@click.option("--reference", default="auto", show_default=True, help="Where the path starts.")
+@click.option("--path", default="referenced", show_default=True, help="referenced or power.")
+@click.option("--rungs", type=int, help="Number of rungs; with --exponent in place of the default.")
+@click.option("--exponent", type=float, default=1.0, help="Spacing of --rungs; 1 is uniform.")
+@click.option("--estimator", default="mbar", show_default=True, help="mbar, ti, stepping_stone.")
+@click.option("--target-error", type=float, default=0.05, show_default=True, help="In nats.")
+@click.option("--seed", type=int, default=0, show_default=True)
+@click.option("--chains", type=int, default=4, show_default=True)
+@click.option("--warmup", type=int, default=1000, show_default=True)
+@click.option("--kept", type=int, default=1000, show_default=True)
+@click.option("--kernel", default="hmc", show_default=True, help="hmc or nuts.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def run(
+    targets: tuple[str, ...],
+    store: Path | None,
+    rungs: int | None,
+    exponent: float,
+    as_json: bool,
+    quiet: bool,
+    **settings: Any,
+) -> int:
+    """Estimate the evidence of one or more models, and compare them.
+
+    A target is a Python file and a name in it: a refti.Model, or a function without arguments
+    that returns one. With several targets each is kept in a folder of --store by its name.
+    """
+    import refti
+
+    names = _distinct_names(targets)
+    ladder = None if rungs is None else refti.power(rungs, exponent)
+    models = {name: _load_model(target) for name, target in zip(names, targets, strict=True)}
+    results = {}
+    for name, model in models.items():
+        folder = None if store is None else store if len(models) == 1 else store / name
+        if not (quiet or as_json):
+            click.echo(f"{name}: {model.dim} parameters", err=True)
+        results[name] = refti.evidence(
+            model, ladder=ladder, store=folder, progress=not (quiet or as_json), **settings
+        )
+    trusted = all(result.trusted for result in results.values())
+    table = refti.compare(results) if len(results) > 1 else None
+    if as_json:
+        record: dict[str, Any] = {name: result.to_dict() for name, result in results.items()}
+        _echo_json({"results": record} | ({"comparison": table.to_dict()} if table else {}))
+    else:
+        for name, result in results.items():
+            click.echo(f"{name}: {result}")
+            click.echo(f"  {_cost(result.cost)}")
+        if table is not None:
+            click.echo(f"\n{table}\n\n{_bayes_factor(table)}")
+        if store is not None:
+            click.echo(f"Kept in {store}.")
+    return TRUSTED if trusted else NOT_TRUSTED
+
+
+@commands.command()
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--prior", multiple=True, metavar="NAME=WEIGHT", help="Prior weight of a model.")
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+def compare(folders: tuple[Path, ...], prior: tuple[str, ...], as_json: bool) -> int:
+    """Rank results kept in folders; each model is named by its folder."""
+    import refti
+
+    if len(folders) == 1:
+        folders = tuple(sorted(f.parent for f in folders[0].glob("*/result.json"))) or folders
+    names = [folder.resolve().name for folder in folders]
+    if len(set(names)) < len(names):
+        raise refti.CompareError(
+            f"Models are named by their folders, which must differ; got {', '.join(names)}."
+        )
+    results = {name: refti.load(folder) for name, folder in zip(names, folders, strict=True)}
+    table = refti.compare(results, prior=_weights(prior) if prior else None)  # type: ignore[arg-type]
+    if as_json:
+        _echo_json(table.to_dict())
+    else:
+        click.echo(str(table))
+    return TRUSTED if table.trusted else NOT_TRUSTED
+
+
+def main() -> None:
+    """The command line, with its exit codes; bad input is told without a traceback."""
+    try:
+        code = commands(standalone_mode=False)
+    except click.exceptions.Exit as done:
+        code = done.exit_code
+    except click.ClickException as error:
+        error.show()
+        code = BAD_INPUT
+    except RefTIError as error:
+        click.echo(f"refti: {error}", err=True)
+        code = BAD_INPUT
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("refti: interrupted; finished results are kept.", err=True)
+        code = 130
+    sys.exit(code)
+
+
+def _load_model(target: str) -> Model:
+    """The model that FILE.py:NAME names; the file is the user's own program and is run."""
+    import runpy
+
+    import refti
+
+    file, _, name = target.rpartition(":")
+    if not file or not name.isidentifier():
+        raise refti.ModelError(f"Expected FILE.py:MODEL, such as model.py:model; got {target!r}.")
+    if not Path(file).is_file():
+        raise refti.ModelError(f"There is no file {file}.")
+    try:
+        found = runpy.run_path(file)
+    except RefTIError:
+        raise
+    except Exception as error:
+        raise refti.ModelError(f"{file} failed: {type(error).__name__}: {error}") from error
+    if name not in found:
+        models = [key for key, value in found.items() if isinstance(value, refti.Model)]
+        raise refti.ModelError(
+            f"{file} has no name {name!r}; models in it: {', '.join(models) or 'none'}."
+        )
+    model = found[name]
+    if callable(model) and not isinstance(model, type):
+        model = model()
+    if not isinstance(model, refti.Model):
+        raise refti.ModelError(
+            f"{target} must be a refti.Model, or a function without arguments that returns one; "
+            f"got {type(model).__name__}."
+        )
+    return model
+
+
+def _distinct_names(targets: tuple[str, ...]) -> list[str]:
+    from refti.errors import ModelError
+
+    names = [target.rpartition(":")[2] for target in targets]
+    if len(set(names)) < len(names):
+        raise ModelError(f"Models must have different names; got {', '.join(names)}.")
+    return names
+
+
+def _weights(prior: tuple[str, ...]) -> dict[str, float]:
+    from refti.errors import SettingsError
+
+    weights = {}
+    for item in prior:
+        name, _, weight = item.rpartition("=")
+        try:
+            weights[name] = float(weight)
+        except ValueError:
+            raise SettingsError(f"--prior takes NAME=WEIGHT; got {item!r}.") from None
+    return weights
+
+
+def _cost(cost: Any) -> str:
+    return (
+        f"{cost.gradient_evaluations:,} gradients, {cost.density_evaluations:,} densities, "
+        f"{cost.seconds:.1f} s, of which {cost.compile_seconds:.1f} s compiling"
+    )
+
+
+def _bayes_factor(table: Comparison) -> str:
+    best, second = table.rows[0].name, table.rows[1].name
+    value, error = table.log_bayes_factor(best, second)
+    return f"log Bayes factor of {best} over {second}: {value:.4f} ± {error:.4f}"
+
+
+def _echo_json(value: Any) -> None:
+    from refti.files import plain
+
+    click.echo(json.dumps(plain(value), indent=2, allow_nan=False))

@@ -1,0 +1,105 @@
+"""The mode of a density and its curvature there, from values and gradients alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import optimize
+
+from refti.model import ValueAndGradient
+
+STEP = 1e-4  # of central differences, in coordinates whitened by the optimiser's curvature
+COARSE_STEP = 1e-2
+
+
+@dataclass(frozen=True)
+class Mode:
+    """The highest point found.
+
+    Attributes:
+        x: its unconstrained coordinates.
+        log_density: the log density there.
+        hessian: the matrix of second derivatives of the log density.
+        disagreement: how much the curvature differs between a fine and a coarse step, relative to
+            its size; a cusp or a kink gives 1 or more, a smooth density far less.
+    """
+
+    x: np.ndarray
+    log_density: float
+    hessian: np.ndarray
+    disagreement: float
+
+    @property
+    def is_smooth(self) -> bool:
+        """Whether second derivatives exist, so that the Hessian means something."""
+        return bool(np.isfinite(self.disagreement) and self.disagreement < 0.2)
+
+    @property
+    def is_negative_definite(self) -> bool:
+        """Whether the density falls in every direction from here."""
+        return bool(np.all(np.isfinite(self.hessian))) and bool(
+            np.linalg.eigvalsh(self.hessian)[-1] < 0
+        )
+
+    def factor(self) -> np.ndarray | None:
+        """The lower Cholesky factor of the inverse of minus the Hessian, where there is one."""
+        if not (self.is_smooth and self.is_negative_definite):
+            return None
+        try:
+            return np.linalg.cholesky(np.linalg.inv(-self.hessian))
+        except np.linalg.LinAlgError:
+            return None
+
+
+def find_mode(evaluate: ValueAndGradient, start: np.ndarray) -> Mode:
+    """The mode uphill of a start: L-BFGS, then again in coordinates whitened by what it learned."""
+
+    def objective(u: np.ndarray, origin: np.ndarray, factor: np.ndarray):
+        value, gradient = evaluate((origin + factor @ u)[None])
+        if not np.isfinite(value[0]):
+            return np.inf, np.zeros_like(u)
+        return -value[0], -(factor.T @ gradient[0])
+
+    origin, factor = start, np.eye(len(start))
+    for _ in range(2):
+        found = optimize.minimize(
+            objective,
+            np.zeros_like(start),
+            args=(origin, factor),
+            jac=True,
+            method="L-BFGS-B",
+            options={"maxiter": 400, "maxcor": 20, "ftol": 1e-13, "gtol": 1e-7},
+        )
+        origin = origin + factor @ found.x
+        hessian = _curvature(evaluate, origin, factor, STEP)
+        factor = factor @ _bounded_inverse_root(hessian)
+    fine = _curvature(evaluate, origin, factor, STEP)
+    coarse = _curvature(evaluate, origin, factor, COARSE_STEP)
+    size = np.abs(fine).max()
+    disagreement = np.abs(fine - coarse).max() / size if size > 0 else np.inf
+    inverse = np.linalg.inv(factor)
+    value, _ = evaluate(origin[None])
+    return Mode(origin, float(value[0]), inverse.T @ fine @ inverse, float(disagreement))
+
+
+def _curvature(
+    evaluate: ValueAndGradient, x: np.ndarray, factor: np.ndarray, step: float
+) -> np.ndarray:
+    """The Hessian in the coordinates of `factor`, by central differences of the gradient."""
+    shifts = step * factor.T
+    _, gradients = evaluate(np.concatenate([x + shifts, x - shifts]))
+    up, down = np.split(gradients @ factor, 2)
+    hessian = (up - down) / (2 * step)
+    return 0.5 * (hessian + hessian.T)
+
+
+def _bounded_inverse_root(hessian: np.ndarray) -> np.ndarray:
+    """A factor that makes the curvature's size one, whatever its sign, where it is usable."""
+    if not np.all(np.isfinite(hessian)):
+        return np.eye(len(hessian))
+    sizes, directions = np.linalg.eigh(hessian)
+    sizes = np.abs(sizes)
+    if sizes.max() == 0:
+        return np.eye(len(hessian))
+    return directions / np.sqrt(np.maximum(sizes, 1e-10 * sizes.max()))

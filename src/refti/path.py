@@ -1,0 +1,85 @@
+"""Paths: chains of legs, each log q_lam = (1 - lam) log q_start + lam log q_end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+from jaxtyping import Array, Float
+
+from refti.errors import PathError
+from refti.model import LogDensity, Model
+from refti.references import Density, Reference
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["function"])
+@dataclass(frozen=True)
+class Function:
+    """A density given by a function alone, such as a posterior or a prior."""
+
+    function: LogDensity
+
+    def log_density(self, x: Float[Array, " dim"]) -> Float[Array, ""]:
+        """The function's value at one point."""
+        return self.function(x)
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["start", "end"], meta_fields=[])
+@dataclass(frozen=True)
+class Leg:
+    """One stretch of a path, from one density to another."""
+
+    start: Density
+    end: Density
+
+
+@dataclass(frozen=True)
+class Path:
+    """Legs that follow each other; `log_z_start` is None where only a ratio is known."""
+
+    name: str
+    legs: tuple[Leg, ...]
+    log_z_start: float | None
+
+
+def referenced(reference: Reference, model: Model) -> Path:
+    """Reference to posterior: the paper's referenced thermodynamic integration."""
+    return telescopic(reference, (), model, name="referenced")
+
+
+def telescopic(
+    reference: Reference,
+    intermediates: Sequence[Density],
+    model: Model,
+    *,
+    name: str = "telescopic",
+) -> Path:
+    """Reference to posterior by way of intermediate densities (the paper's multi-reference TI)."""
+    stations = [reference, *intermediates, Function(model.log_density)]
+    legs = tuple(Leg(a, b) for a, b in zip(stations, stations[1:], strict=False))
+    return Path(name, legs, float(reference.log_z))
+
+
+def power_posteriors(model: Model) -> Path:
+    """Prior to posterior; the prior is taken to be normalised, so its log z is 0."""
+    if model.log_prior is None:
+        raise PathError(
+            "Power posteriors need the prior and the likelihood apart, and this model gives only "
+            "their product. Use the default path, or refti.Model(log_prior=, log_likelihood=)."
+        )
+    leg = Leg(Function(model.log_prior), Function(model.log_density))
+    return Path("power", (leg,), 0.0)
+
+
+def model_switch(numerator: Model, denominator: Model) -> Path:
+    """Posterior of the denominator to posterior of the numerator: gives a log ratio only."""
+    if numerator.dim != denominator.dim:
+        raise PathError(
+            "A direct path needs two models of one dimension; got "
+            f"{numerator.dim} and {denominator.dim} unconstrained coordinates. Use "
+            "refti.evidence on each and refti.compare."
+        )
+    leg = Leg(Function(denominator.log_density), Function(numerator.log_density))
+    return Path("model switch", (leg,), None)

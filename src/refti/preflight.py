@@ -1,0 +1,78 @@
+"""Preflight: what must hold of a model before any sampling, all faults told together."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from refti.errors import ModelError
+from refti.model import Model, ValueAndGradient
+
+STARTS = 32
+POINTS = 3  # at which the compiled gradient is compared
+DIRECTIONS = 8
+
+
+def preflight(model: Model, evaluate: ValueAndGradient, seed: int) -> np.ndarray:
+    """Start points inside the support, best first, after the model has been tried at them."""
+    rng = np.random.default_rng(seed)
+    spread = rng.uniform(-2.0, 2.0, (STARTS - 1, model.dim))
+    candidates = np.concatenate([model.start[None], model.start + spread])
+    values, gradients = evaluate(candidates)
+    inside = np.isfinite(values)
+    if not inside.any():
+        raise ModelError(
+            f"The log density is not finite at any of {STARTS} start points, among them "
+            f"x = {np.array2string(model.start, precision=3, threshold=6)} (unconstrained). Check "
+            "the density there, or give start= with values at which it is finite."
+        )
+    faults = []
+    if not np.any(gradients[inside] != 0):
+        faults.append(
+            f"The gradient of the log density is zero or NaN at all {int(inside.sum())} start "
+            "points with a finite value: the density is constant, or not differentiable by JAX."
+        )
+    starts = candidates[inside][np.argsort(-values[inside])]
+    faults += _wrong_gradients(evaluate, starts[:POINTS], rng)
+    if faults:
+        raise ModelError("\n".join(faults))
+    return starts
+
+
+def _wrong_gradients(
+    evaluate: ValueAndGradient, points: np.ndarray, rng: np.random.Generator
+) -> list[str]:
+    """Faults of the compiled gradient against central differences along random directions.
+
+    Differences at two steps tell how far they can be believed: at a kink or at the edge of the
+    support they disagree with each other and prove nothing.
+    """
+    faults = []
+    for x in points:
+        value, gradient = evaluate(x[None])
+        directions = rng.choice([-1.0, 1.0], (DIRECTIONS, len(x)))
+        slopes = directions @ gradient[0]
+        step = 1e-5 * max(1.0, float(np.abs(x).max()))
+        coarse, fine = (_differences(evaluate, x, directions, h) for h in (step, step / 4))
+        doubt = 10 * np.abs(coarse - fine) + 16 * np.finfo(float).eps * abs(value[0]) / step
+        allowed = 1e-4 * np.abs(gradient[0]).sum() + 1e-8 + doubt
+        wrong = np.isfinite(doubt) & (np.abs(fine - slopes) > allowed)
+        if wrong.any():
+            worst = int(np.argmax(np.where(wrong, np.abs(fine - slopes), 0)))
+            faults.append(
+                "The compiled gradient disagrees with central differences at x = "
+                f"{np.array2string(x, precision=3, threshold=6)}: {slopes[worst]:.6g} against "
+                f"{fine[worst]:.6g} along one direction. Check custom derivatives; on processors "
+                "with fused multiply-add, start Python with "
+                "XLA_FLAGS=--xla_cpu_max_isa=AVX and try again."
+            )
+            break
+    return faults
+
+
+def _differences(
+    evaluate: ValueAndGradient, x: np.ndarray, directions: np.ndarray, step: float
+) -> np.ndarray:
+    values, _ = evaluate(np.concatenate([x + step * directions, x - step * directions]))
+    up, down = np.split(values, 2)
+    with np.errstate(invalid="ignore"):
+        return (up - down) / (2 * step)

@@ -1,0 +1,65 @@
+"""Gaussian references: at the mode, from the sampled covariance, or variational."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["mean", "factor", "inverse_factor", "log_height"],
+    meta_fields=[],
+)
+@dataclass(frozen=True)
+class Gaussian:
+    """exp(log_height - |inverse_factor (x - mean)|^2 / 2), the paper's Laplace-type reference.
+
+    `factor` is the lower Cholesky factor of the covariance, or the vector of standard deviations
+    where the covariance is diagonal; `inverse_factor` is its inverse.
+    """
+
+    mean: Float[Array, " dim"]
+    factor: Float[Array, "dim dim"] | Float[Array, " dim"]
+    inverse_factor: Float[Array, "dim dim"] | Float[Array, " dim"]
+    log_height: Float[Array, ""]
+
+    @property
+    def log_z(self) -> Float[Array, ""]:
+        """log_height + log det(2 pi covariance) / 2."""
+        diagonal = jnp.diagonal(self.factor) if self.factor.ndim == 2 else self.factor
+        return (
+            self.log_height
+            + 0.5 * len(diagonal) * jnp.log(2 * jnp.pi)
+            + jnp.sum(jnp.log(jnp.abs(diagonal)))
+        )
+
+    def log_density(self, x: Float[Array, " dim"]) -> Float[Array, ""]:
+        """The unnormalised log density at one point."""
+        whitened = _apply(self.inverse_factor, x - self.mean)
+        return self.log_height - 0.5 * jnp.dot(whitened, whitened)
+
+    def sample(self, key: Key[Array, ""]) -> Float[Array, " dim"]:
+        """One exact draw."""
+        return self.mean + _apply(
+            self.factor, jax.random.normal(key, self.mean.shape, self.mean.dtype)
+        )
+
+
+def gaussian(mean: np.ndarray, factor: np.ndarray, log_height: float) -> Gaussian:
+    """The Gaussian of a mean and a lower Cholesky factor, or a vector of standard deviations."""
+    if factor.ndim == 2:
+        inverse = np.linalg.solve(factor, np.eye(len(mean)))
+        inverse = np.tril(inverse)
+    else:
+        inverse = 1.0 / factor
+    return Gaussian(*(jnp.asarray(a, jnp.float64) for a in (mean, factor, inverse, log_height)))
+
+
+def _apply(factor: Array, vector: Float[Array, " dim"]) -> Float[Array, " dim"]:
+    return factor @ vector if factor.ndim == 2 else factor * vector

@@ -1,0 +1,1 @@
+"""The paper's examples, written as a user of the public names would."""

@@ -1,0 +1,1 @@
+"""Running: where a run is kept."""

@@ -1,0 +1,1 @@
+"""Sampling along a leg: kernels run side by side over rungs and chains."""

@@ -1,0 +1,183 @@
+"""Sampling one leg: exact draws at its start where there are any, chains at the other rungs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import jax
+import numpy as np
+
+from refti import autocorrelation
+from refti.cost import Meter
+from refti.draws import Draws
+from refti.errors import SamplingError
+from refti.path import Leg
+from refti.references import Reference
+from refti.sampling.chains import Effort, run_chains
+from refti.sampling.evaluation import values
+from refti.sampling.lanes import exact_draws
+from refti.sampling.whitening import same_for_all
+
+ROUNDS_FOR_INSIDE = 64  # times the wanted number of exact draws made to get enough inside
+
+
+@dataclass(frozen=True)
+class Share:
+    """The share of a leg's start density that lies inside the support of its end density.
+
+    `drawn` points were looked at, of which `inside` lay inside; `not_a_number` of the others gave
+    NaN or +inf rather than zero, the first of them at `example`. `log_error` is the standard error
+    of the share's logarithm.
+    """
+
+    inside: int
+    drawn: int
+    not_a_number: int
+    log_error: float
+    example: tuple[float, ...] | None = None
+
+    @property
+    def log_share(self) -> float:
+        """The log of the share, which belongs into log z."""
+        return float(np.log(self.inside / self.drawn))
+
+
+@dataclass(frozen=True)
+class LegSample:
+    """All that sampling a leg leaves behind."""
+
+    draws: Draws
+    share: Share
+    end_points: np.ndarray  # [chain, draw, dim]: draws of the end density
+    acceptance: np.ndarray  # [sampled rung]
+    divergences: np.ndarray  # [sampled rung]
+
+
+def sample_leg(
+    leg: Leg,
+    ladder: np.ndarray,
+    pool: np.ndarray,
+    effort: Effort,
+    key: jax.Array,
+    *,
+    meter: Meter,
+    progress: Callable[[int, int], None],
+) -> LegSample:
+    """The draws of every rung; chains start at points of pool[n, dim] inside the support."""
+    start_key, chains_key, choice_key = (jax.random.fold_in(key, i) for i in range(3))
+    exact = isinstance(leg.start, Reference)
+    first = draw_start(leg, effort, start_key, meter) if exact else None
+    lambdas = ladder[1:] if exact else ladder
+    start = _starting_points(leg, pool, (len(lambdas), effort.chains), choice_key, meter)
+    location, factor = _moments(pool)
+    chains = run_chains(
+        leg,
+        lambdas,
+        start,
+        same_for_all(location, factor, len(lambdas)),
+        effort,
+        chains_key,
+        meter=meter,
+        progress=progress,
+    )
+    if first is None:
+        delta, share = _restricted(chains.delta[0])
+        delta = np.concatenate([delta[None], chains.delta[1:]])
+    else:
+        delta, share = first
+        delta = np.concatenate([delta[None], chains.delta])
+    return LegSample(
+        draws=Draws(ladder, delta),
+        share=share,
+        end_points=chains.x[-1],
+        acceptance=chains.acceptance,
+        divergences=chains.divergences,
+    )
+
+
+def draw_start(leg: Leg, effort: Effort, key: jax.Array, meter: Meter) -> tuple[np.ndarray, Share]:
+    """Delta[chain, draw] at exact draws inside the end's support, and the share inside."""
+    wanted = effort.chains * effort.kept
+    kept: list[np.ndarray] = []
+    share = Share(0, 0, 0, np.inf)
+    for index in range(ROUNDS_FOR_INSIDE):
+        delta, share = count_inside(leg, share, wanted, jax.random.fold_in(key, index), meter)
+        kept.append(delta)
+        if share.inside >= wanted:
+            break
+    if share.inside == 0:
+        raise SamplingError(
+            f"None of {share.drawn} draws of the reference lie where the density is positive "
+            "and finite. Use reference='covariance', or check the density's support."
+        )
+    return _stretched(np.concatenate(kept), wanted).reshape(effort.chains, effort.kept), share
+
+
+def count_inside(
+    leg: Leg, share: Share, count: int, key: jax.Array, meter: Meter
+) -> tuple[np.ndarray, Share]:
+    """Delta at those of `count` more exact draws that are inside, and the share so far."""
+    assert isinstance(leg.start, Reference)
+    x = np.asarray(meter.call(exact_draws, leg.start, key, count))
+    end, delta = values(leg, x, meter)
+    strange = np.isnan(end) | (end == np.inf)
+    example = share.example
+    if example is None and strange.any():
+        example = tuple(float(v) for v in x[np.argmax(strange)])
+    delta = delta[np.isfinite(delta)]
+    inside, drawn = share.inside + len(delta), share.drawn + count
+    # Half a draw is added on either side: none seen outside does not prove that there is none.
+    p = (inside + 0.5) / (drawn + 1)
+    error = float(np.sqrt((1 - p) / (p * drawn)))
+    return delta, Share(inside, drawn, share.not_a_number + int(strange.sum()), error, example)
+
+
+def _restricted(delta: np.ndarray) -> tuple[np.ndarray, Share]:
+    """Delta[chain, draw] of a sampled start with only the draws inside, and their share."""
+    inside = np.isfinite(delta)
+    if not inside.any(axis=1).all():
+        raise SamplingError(
+            "A chain at the start of the path never entered the support of its end. Check that "
+            "the two densities overlap."
+        )
+    p = inside.mean()
+    error = float(autocorrelation.standard_error(inside.astype(float))) / p
+    share = Share(int(inside.sum()), inside.size, 0, float(error))
+    rows = [_stretched(row[keep], len(row)) for row, keep in zip(delta, inside, strict=True)]
+    return np.stack(rows), share
+
+
+def _stretched(series: np.ndarray, length: int) -> np.ndarray:
+    """The series at a given length: cut, or each value repeated about equally often.
+
+    Repeats carry no information, which the autocorrelation of the series then shows.
+    """
+    if len(series) >= length:
+        return series[:length]
+    return series[np.arange(length) * len(series) // length]
+
+
+def _starting_points(
+    leg: Leg, pool: np.ndarray, shape: tuple[int, int], key: jax.Array, meter: Meter
+) -> np.ndarray:
+    order = np.asarray(jax.random.permutation(key, len(pool)))
+    candidates = pool[order[: 8 * shape[0] * shape[1]]]
+    _, delta = values(leg, candidates, meter)
+    inside = candidates[np.isfinite(delta)]
+    if len(inside) == 0:
+        raise SamplingError(
+            f"None of {len(candidates)} starting points lies inside the support of the path. "
+            "Give the model a start= inside its support, or another reference."
+        )
+    return np.resize(inside, (*shape, pool.shape[1]))
+
+
+def _moments(pool: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mean and a lower factor of the covariance of points, fit to be a first whitening."""
+    location = pool.mean(axis=0)
+    deviation = pool - location
+    dim, count = pool.shape[1], len(pool)
+    covariance = deviation.T @ deviation / count
+    diagonal = np.diag(np.diag(covariance)) + 1e-300 * np.eye(dim)
+    return location, np.linalg.cholesky((count * covariance + dim * diagonal) / (count + dim))

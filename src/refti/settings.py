@@ -1,0 +1,144 @@
+"""Settings: what evidence() was asked for, checked together before any compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from refti import ladder as ladders
+from refti.errors import LadderError, RefTIError, SettingsError
+from refti.model import Model
+from refti.references import Reference
+from refti.references.fit import FAMILIES
+from refti.sampling.lanes import Kernel
+
+EstimatorName = Literal["mbar", "ti", "stepping_stone"]
+PathName = Literal["referenced", "power"]
+ReferenceLike = str | Reference | Sequence[str | int | Reference | Model]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything that decides a run's numbers besides the model and the draws given."""
+
+    reference: ReferenceLike
+    path: str
+    ladder: np.ndarray
+    estimator: EstimatorName
+    target_error: float
+    seed: int
+    chains: int
+    warmup: int
+    kept: int
+    kernel: Kernel
+
+    @property
+    def stations(self) -> tuple[str | int | Reference | Model, ...]:
+        """The reference and what stands between it and the posterior."""
+        if isinstance(self.reference, str | Reference):
+            return (self.reference,)
+        return tuple(self.reference)
+
+    def record(self) -> dict[str, Any]:
+        """The settings as plain values, for a file."""
+        return {
+            "reference": [_name(station) for station in self.stations],
+            "path": self.path,
+            "ladder": [float(lam) for lam in self.ladder],
+            "estimator": self.estimator,
+            "target_error": self.target_error,
+            "seed": self.seed,
+            "chains": self.chains,
+            "warmup": self.warmup,
+            "kept": self.kept,
+            "kernel": self.kernel,
+        }
+
+
+def checked(
+    *,
+    reference: ReferenceLike,
+    path: str,
+    ladder: Any,
+    estimator: str,
+    target_error: float,
+    seed: int,
+    chains: int,
+    warmup: int,
+    kept: int,
+    kernel: str,
+) -> Settings:
+    """The settings, or one error that names every fault."""
+    faults: list[RefTIError] = []
+    rungs = np.zeros(0)
+    try:
+        rungs = ladders.power(11) if ladder is None else ladders.checked(ladder)
+    except LadderError as error:
+        faults.append(error)
+    for name, value, choices in (
+        ("path", path, get_args(PathName)),
+        ("estimator", estimator, get_args(EstimatorName)),
+        ("kernel", kernel, get_args(Kernel)),
+    ):
+        if value not in choices:
+            faults.append(SettingsError(f"{name}= must be one of {choices}; got {value!r}."))
+    for name, value, least in (
+        ("seed", seed, 0),
+        ("chains", chains, 2),
+        ("warmup", warmup, 50),
+        ("kept", kept, 20),
+    ):
+        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+            faults.append(
+                SettingsError(f"{name}= must be a whole number of at least {least}; got {value!r}.")
+            )
+    if not isinstance(target_error, int | float) or not 0 < target_error < np.inf:
+        faults.append(SettingsError(f"target_error= must be positive; got {target_error!r}."))
+    faults += _reference_faults(reference)
+    if faults:
+        kind = type(faults[0]) if len({type(f) for f in faults}) == 1 else SettingsError
+        raise kind("\n".join(str(fault) for fault in faults))
+    return Settings(
+        reference, path, rungs, estimator, target_error, int(seed), chains, warmup, kept, kernel
+    )  # type: ignore[arg-type]
+
+
+def _reference_faults(reference: Any) -> list[RefTIError]:
+    families = ("auto", *FAMILIES)
+    if isinstance(reference, str):
+        if reference in families:
+            return []
+        return [SettingsError(f"reference= must be one of {families}; got {reference!r}.")]
+    if isinstance(reference, Reference):
+        return []
+    if not isinstance(reference, Sequence) or len(reference) == 0:
+        return [
+            SettingsError(
+                f"reference= must be one of {families}, a Reference, or a list that begins with "
+                f"one of them; got {reference!r}."
+            )
+        ]
+    first, *rest = reference
+    faults = (
+        _reference_faults(first)
+        if isinstance(first, str | Reference)
+        else [SettingsError(f"A telescopic list must begin with a reference; got {first!r}.")]
+    )
+    faults += [
+        SettingsError(
+            "A telescopic list goes on with orders of Taylor expansion (4, 6, ...) or refti.Model "
+            f"densities; got {station!r}."
+        )
+        for station in rest
+        if not isinstance(station, int | Model)
+    ]
+    return faults
+
+
+def _name(station: str | int | Reference | Model) -> str:
+    if isinstance(station, int):
+        return f"Taylor order {station}"
+    return station if isinstance(station, str) else type(station).__name__

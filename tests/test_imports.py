@@ -1,0 +1,217 @@
+"""Data flows one way and imports obey it; importing refti is light; its names are in order."""
+
+import ast
+import importlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import refti
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "src" / "refti"
+
+# Left to right as the data flows. A module imports from its own part and from parts to its left.
+ORDER = [
+    "errors",
+    "cost",
+    "supports",
+    "model",
+    "inputs",
+    "preflight",
+    "mode",
+    "references",
+    "path",
+    "ladder",
+    "sampling",
+    "pilot",
+    "autocorrelation",
+    "draws",
+    "estimators",
+    "checks",
+    "result",
+    "run",
+    "evidence",
+    "compare",
+    "plots",
+    "report",
+    "reproduce",
+    "cli",
+]
+# Only the command line, the outermost skin, may import these; nothing imports the command line.
+LEAVES = {"plots", "report", "reproduce", "cli"}
+# They show what a user can do, so they use what a user can use.
+USERS = {"reproduce", "benchmarks"}
+BELOW_THE_WAIST = {"autocorrelation", "draws", "estimators", "compare"}
+ABOVE_THE_WAIST_ONLY = {"jax", "jaxlib", "blackjax", "numpyro", "optax"}
+
+
+def imported_names(source: str, module: str, *, is_package: bool = False) -> Iterator[str]:
+    """Yields every dotted name that a module imports, wherever the import stands in it.
+
+    `from a import b` yields `a.b`, because b may be a module; `refti.x` read as an attribute
+    after `import refti` yields `refti.x`.
+    """
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name != "refti")
+        elif isinstance(node, ast.ImportFrom):
+            ancestors = module.split(".")[: None if is_package else -1]
+            start = ancestors[: len(ancestors) - node.level + 1] if node.level else []
+            base = ".".join([*start, *([node.module] if node.module else [])])
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Attribute) and getattr(node.value, "id", None) == "refti":
+            yield f"refti.{node.attr}"
+
+
+def faults_of(module: str, names: list[str], public: set[str]) -> list[str]:
+    """Returns what is wrong with the names that one module imports."""
+    part = part_of(module)
+    if part not in ORDER and part not in USERS:
+        return [f"{module} has no place in ORDER"]
+    faults = []
+    for name in names:
+        target = part_of(name)
+        if name.split(".")[0] in ABOVE_THE_WAIST_ONLY and part in BELOW_THE_WAIST:
+            faults.append(f"{module} is below the waist and imports {name}")
+        if name.split(".")[0] != "refti" or target == part:
+            continue
+        if part in USERS:
+            # Submodule and function may share a name, as evidence does: then it is one level deep.
+            is_public = name.count(".") == 1 and target in public
+            if not is_public and not (part == "benchmarks" and target == "reproduce"):
+                faults.append(f"{module} is a user and imports {name}")
+        elif target in LEAVES and part != "cli":
+            faults.append(f"{module} imports the leaf {name}")
+        elif target not in ORDER:
+            if part not in LEAVES:
+                faults.append(f"{module} imports {name} from the table of contents")
+        elif ORDER.index(target) > ORDER.index(part):
+            faults.append(f"{module} imports {name} from its right")
+    return faults
+
+
+def part_of(name: str) -> str:
+    """Returns the part that a dotted name belongs to: refti.run.store gives run."""
+    pieces = name.split(".")
+    part = pieces[1] if pieces[0] == "refti" and len(pieces) > 1 else pieces[0]
+    return "cli" if part == "__main__" else part
+
+
+def modules() -> list[tuple[str, Path]]:
+    """Returns the name and file of every module of the package and of every benchmark."""
+    found = []
+    for folder, above in ((PACKAGE, PACKAGE.parent), (ROOT / "benchmarks", ROOT)):
+        for file in sorted(folder.rglob("*.py")):
+            name = ".".join(file.relative_to(above).with_suffix("").parts)
+            found.append((name.removesuffix(".__init__"), file))
+    return [(name, file) for name, file in found if name != "refti"]
+
+
+def run_python(code: str) -> str:
+    """Returns what a fresh interpreter prints for this code."""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(("module", "file"), modules(), ids=[name for name, _ in modules()])
+def test_imports_flow_one_way(module: str, file: Path):
+    is_package = file.name == "__init__.py"
+    names = list(imported_names(file.read_text(), module, is_package=is_package))
+    assert faults_of(module, names, set(getattr(refti, "__all__", ()))) == []
+
+
+def test_no_leaf_is_in_the_table_of_contents():
+    names = imported_names((PACKAGE / "__init__.py").read_text(), "refti", is_package=True)
+    assert not {part_of(name) for name in names} & LEAVES
+
+
+@pytest.mark.parametrize(
+    ("module", "source", "fault"),
+    [
+        ("refti.model", "from refti.errors import ModelError", None),
+        ("refti.model", "from .errors import ModelError", None),
+        ("refti.references.gaussian", "from refti.references import choose", None),
+        ("refti.references.gaussian", "from ..model import Model", None),
+        ("refti.cli", "def report():\n    from refti.report import write", None),
+        ("refti.plots", "import refti\nrefti.load", None),
+        ("refti.estimators.mbar", "import numpy\nimport scipy.special", None),
+        ("refti.reproduce.radiata", "from refti import Model\nfrom refti import evidence", None),
+        ("refti.reproduce.radiata", "from refti.reproduce.data import table", None),
+        ("benchmarks.core_table", "from refti.reproduce import radiata", None),
+        ("refti.model", "from refti.evidence import evidence", "from its right"),
+        ("refti.model", "from .evidence import evidence", "from its right"),
+        ("refti.model", "def late():\n    import refti.path", "from its right"),
+        ("refti.references.gaussian", "from ..path import Leg", "from its right"),
+        ("refti.model", "import refti\nrefti.sampling.run", "from its right"),
+        ("refti.evidence", "from refti import plots", "the leaf refti.plots"),
+        ("refti.compare", "from refti.cli import main", "the leaf refti.cli"),
+        ("refti.model", "from refti import Model", "table of contents"),
+        ("refti.draws", "import jax", "below the waist"),
+        ("refti.estimators.mbar", "from jax import numpy", "below the waist"),
+        ("refti.reproduce.radiata", "from refti.model import Model", "is a user"),
+        ("refti.reproduce.radiata", "from refti.evidence import evidence", "is a user"),
+        ("refti.reproduce.radiata", "import refti\nrefti.sampling", "is a user"),
+        ("benchmarks.core_table", "from refti.sampling import run", "is a user"),
+        ("refti.utils", "import math", "no place in ORDER"),
+    ],
+)
+def test_the_checker_finds_what_it_is_for(module: str, source: str, fault: str | None):
+    faults = faults_of(module, list(imported_names(source, module)), {"Model", "evidence", "load"})
+    assert len(faults) == (0 if fault is None else 1)
+    assert fault is None or fault in faults[0]
+
+
+def test_importing_refti_starts_neither_jax_nor_numpyro():
+    loaded = run_python("import sys, refti; print(*sys.modules)").split()
+    assert "refti" in loaded
+    assert not {"jax", "numpyro"} & set(loaded)
+
+
+def test_nothing_below_the_waist_starts_jax():
+    names = [name for name, _ in modules() if part_of(name) in BELOW_THE_WAIST]
+    assert names
+    loaded = run_python(f"import sys, {', '.join(names)}; print(*sys.modules)").split()
+    assert set(names) <= set(loaded)
+    assert "jax" not in loaded
+
+
+def test_public_names_are_sorted_complete_and_there():
+    assert refti.__all__ == sorted(set(refti.__all__))
+    assert [name for name in refti.__all__ if not hasattr(refti, name)] == []
+    source = (PACKAGE / "__init__.py").read_text()
+    listed = {
+        name.split(".")[-1]
+        for name in imported_names(source, "refti", is_package=True)
+        if name.startswith("refti.")
+    }
+    bound = {
+        name
+        for name, value in vars(refti).items()
+        if not name.startswith("_") and str(getattr(value, "__module__", "")).startswith("refti")
+    }
+    assert listed | bound <= set(refti.__all__)
+
+
+def test_no_public_name_is_hidden_by_the_module_of_the_same_name():
+    # Importing refti.compare makes Python bind the module over the function compare.
+    shared = [name for name, _ in modules() if name.removeprefix("refti.") in refti.__all__]
+    assert "refti.compare" in shared
+    imports = "".join(f"import {name}\n" for name in shared)
+    show = "print(*[name for name in refti.__all__ if inspect.ismodule(getattr(refti, name))])\n"
+    assert run_python(f"import inspect, refti\n{show}{show}") == ""
+    assert run_python(f"import inspect, refti\n{imports}{show}") == ""
+
+
+def test_every_exception_is_public():
+    errors = importlib.import_module("refti.errors")
+    kinds = {
+        name
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, errors.RefTIError)
+    }
+    assert kinds <= set(refti.__all__)
