@@ -18,15 +18,16 @@ from refti import progress as reporters
 from refti import settings as options
 from refti.checks import check_estimates, check_legs, check_share
 from refti.cost import Meter
+from refti.density import Density
 from refti.draws import Draws
 from refti.errors import SettingsError
 from refti.estimators import Estimate, mbar, stepping_stone, thermodynamic_integration
 from refti.estimators.estimate import add
 from refti.explore import Exploration, unconstrained_draws
 from refti.model import Model
-from refti.path import Function, Leg, Path
+from refti.path import Leg, Path
 from refti.progress import Progress
-from refti.references import Density, Reference, fit
+from refti.references import Reference, fit
 from refti.references.taylor import expand
 from refti.result import Evidence, LogRatio
 from refti.run import store as stores
@@ -200,7 +201,7 @@ class _Run:
         """The path from the fitted reference to the posterior, and points to start chains at."""
         first, *between = self.asked.stations
         start = fit.placeholder(first, model) if isinstance(first, str) else first
-        leg = Leg(start, Function(model.log_density))
+        leg = Leg(start, model.density)
         explored = self.explore(model, leg, 1.0, given)
         assert len(explored.starts) > 0  # the preflight, before all else
         if isinstance(first, str):
@@ -223,7 +224,7 @@ class _Run:
 
     def _intermediate(self, station: Any, model: Model, explored: Exploration) -> Density:
         if isinstance(station, Model):
-            return Function(station.log_density)
+            return station.density
         return expand(model.log_density, explored.mode.x, station)
 
     def conclude(

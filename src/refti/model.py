@@ -10,23 +10,22 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.extend.core import jaxpr_as_fun
 from jaxtyping import Array, Float
 
+from refti.density import Density, Product, Traced, trace, traced
 from refti.errors import ModelError
 from refti.supports import Support, check_parameters, real
 
-LogDensity = Callable[[Float[Array, " dim"]], Float[Array, ""]]
 ValueAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """From points x[n, dim] to log densities [n] and gradients [n, dim]; -inf and 0 outside."""
 
 
 class Model:
-    """A log density whose integral is wanted: `log_density(x)` over unconstrained x in R^dim.
+    """A density whose integral is wanted, over unconstrained x in R^dim.
 
-    Give either the density of a vector (`dim=`), or of named parameters with supports, in which
-    case the function takes one dictionary, or keyword arguments named as the parameters. Give
-    `log_prior` and `log_likelihood` instead of `log_density` to keep the two apart. The
+    Give either the log density of a vector (`dim=`), or of named parameters with supports, in
+    which case the function takes one dictionary, or keyword arguments named as the parameters.
+    Give `log_prior` and `log_likelihood` instead of `log_density` to keep the two apart. The
     Jacobians of the supports are added here; the user's functions speak of the parameters.
 
     Each function is run through JAX once, here, and never again: what it read from outside is
@@ -35,17 +34,15 @@ class Model:
     Attributes:
         parameters: the supports by name.
         dim: the number of unconstrained coordinates.
-        log_density: the log density of unconstrained coordinates, Jacobian included.
-        log_prior: the prior's part with the Jacobian, or None where it was not split off.
-        log_likelihood: the likelihood's part, or None.
+        density: the density of unconstrained coordinates, Jacobian included.
+        prior: the prior's factor with the Jacobian, or None where it was not split off.
         start: unconstrained coordinates where the search for the posterior begins.
     """
 
     parameters: Mapping[str, Support]
     dim: int
-    log_density: LogDensity
-    log_prior: LogDensity | None
-    log_likelihood: LogDensity | None
+    density: Density
+    prior: Density | None
     start: np.ndarray
 
     def __init__(
@@ -58,36 +55,27 @@ class Model:
         log_likelihood: Callable[..., Any] | None = None,
         start: Mapping[str, Any] | Any | None = None,
     ):
-        _check_functions(log_density, log_prior, log_likelihood)
+        functions = {
+            "log_density": log_density,
+            "log_prior": log_prior,
+            "log_likelihood": log_likelihood,
+        }
+        given = _given_functions(functions)
         named = _named_parameters(parameters, dim)
-        takes_vector = parameters is None
         with jax.enable_x64(True):
-            fixed = {"parameters": named, "dim": sum(s.unconstrained_size for s in named.values())}
-            object.__setattr__(self, "__dict__", fixed)
-
-            def trace(function: Callable[..., Any], role: str) -> LogDensity:
-                return _trace_once(function, role, named, takes_vector, self.dim)
-
-            split = log_density is None
-            prior = trace(log_prior, "log_prior") if log_prior is not None else None
-            likelihood = (
-                trace(log_likelihood, "log_likelihood") if log_likelihood is not None else None
+            factors = {
+                # The Jacobian belongs to the prior, so that it normalises in these coordinates.
+                role: _traced_factor(function, role, named, dim, role != "log_likelihood")
+                for role, function in given.items()
+            }
+            whole = factors.get("log_density", Product(tuple(factors.values())))
+            self.__dict__.update(
+                parameters=named,
+                dim=sum(s.unconstrained_size for s in named.values()),
+                density=whole,
+                prior=factors.get("log_prior"),
             )
-            whole = None if log_density is None else trace(log_density, "log_density")
-
-            def with_jacobian(function: LogDensity) -> LogDensity:
-                return lambda x: function(x) + self.constrain_flat(x)[1]
-
-            if split:
-                assert prior is not None and likelihood is not None
-                fixed["log_prior"] = with_jacobian(prior)
-                fixed["log_likelihood"] = likelihood
-                fixed["log_density"] = with_jacobian(lambda x: prior(x) + likelihood(x))
-            else:
-                assert whole is not None
-                fixed["log_prior"] = fixed["log_likelihood"] = None
-                fixed["log_density"] = with_jacobian(whole)
-            fixed["start"] = self._start(start, takes_vector)
+            self.__dict__["start"] = self._start(start, dim is not None)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"Model is frozen; make a new one to change {name!r}.")
@@ -95,9 +83,13 @@ class Model:
     def __repr__(self) -> str:
         return f"Model({', '.join(self.parameters)}; dim={self.dim})"
 
+    def log_density(self, x: Float[Array, " dim"]) -> Float[Array, ""]:
+        """The log density of unconstrained coordinates, Jacobian included."""
+        return self.density.log_density(x)
+
     def constrain(self, x: Float[Array, " dim"]) -> dict[str, Float[Array, "..."]]:
         """The named parameter values at unconstrained coordinates."""
-        return {name: value for name, (value, _) in _pieces(self.parameters, x).items()}
+        return _constrained(self.parameters, x)[0]
 
     def unconstrain(self, values: Mapping[str, Any]) -> Float[Array, " dim"]:
         """The unconstrained coordinates of named parameter values inside their supports."""
@@ -109,11 +101,8 @@ class Model:
         self, x: Float[Array, " dim"]
     ) -> tuple[Float[Array, " flat"], Float[Array, ""]]:
         """All parameter values in one vector, and the log Jacobian of the whole map."""
-        pieces = _pieces(self.parameters, x).values()
-        return (
-            jnp.concatenate([jnp.ravel(value) for value, _ in pieces]),
-            sum((jacobian for _, jacobian in pieces), start=jnp.zeros(())),
-        )
+        values, jacobian = _constrained(self.parameters, x)
+        return jnp.concatenate([jnp.ravel(value) for value in values.values()]), jacobian
 
     def unconstrain_flat(self, theta: Float[Array, " flat"]) -> Float[Array, " dim"]:
         """The unconstrained coordinates of all parameter values in one vector."""
@@ -148,27 +137,19 @@ class Model:
         return x
 
 
-def _check_functions(
-    log_density: object | None, log_prior: object | None, log_likelihood: object | None
-) -> None:
-    split = (log_prior is not None, log_likelihood is not None)
-    if (log_density is not None) == any(split) or (any(split) and not all(split)):
-        given = [
-            name
-            for name, function in (
-                ("log_density", log_density),
-                ("log_prior", log_prior),
-                ("log_likelihood", log_likelihood),
-            )
-            if function is not None
-        ]
+def _given_functions(
+    functions: Mapping[str, Callable[..., Any] | None],
+) -> dict[str, Callable[..., Any]]:
+    given = {role: function for role, function in functions.items() if function is not None}
+    if set(given) not in ({"log_density"}, {"log_prior", "log_likelihood"}):
         raise ModelError(
             "A model is given by log_density alone, or by log_prior and log_likelihood together; "
             f"got {' and '.join(given) or 'none of them'}."
         )
-    for function in (log_density, log_prior, log_likelihood):
-        if function is not None and not callable(function):
-            raise ModelError(f"Expected a function; got {type(function).__name__}.")
+    for role, function in given.items():
+        if not callable(function):
+            raise ModelError(f"{role} must be a function; got {type(function).__name__}.")
+    return given
 
 
 def _named_parameters(
@@ -191,36 +172,42 @@ def _named_parameters(
     return check_parameters(parameters)
 
 
-def _pieces(
+def _constrained(
     parameters: Mapping[str, Support], x: Float[Array, " dim"]
-) -> dict[str, tuple[Float[Array, "..."], Float[Array, ""]]]:
-    offsets = np.cumsum([s.unconstrained_size for s in parameters.values()])[:-1]
-    parts = jnp.split(x, offsets)
-    return {
-        name: support.constrain(part)
-        for (name, support), part in zip(parameters.items(), parts, strict=True)
-    }
+) -> tuple[dict[str, Float[Array, "..."]], Float[Array, ""]]:
+    """The parameter values by name at unconstrained coordinates, and the log Jacobian."""
+    parts = jnp.split(x, np.cumsum([s.unconstrained_size for s in parameters.values()])[:-1])
+    values, jacobian = {}, jnp.zeros(())
+    for (name, support), part in zip(parameters.items(), parts, strict=True):
+        values[name], log_jacobian = support.constrain(part)
+        jacobian = jacobian + log_jacobian
+    return values, jacobian
 
 
-def _trace_once(
+def _traced_factor(
     function: Callable[..., Any],
     role: str,
     parameters: Mapping[str, Support],
-    takes_vector: bool,
-    dim: int,
-) -> LogDensity:
-    """The user's function of the parameters as a fixed JAX program of unconstrained x."""
-    by_keyword = not takes_vector and _wants_keywords(function, parameters)
+    dim: int | None,
+    with_jacobian: bool,
+) -> Traced:
+    """The user's function of the parameters as a density of unconstrained coordinates."""
+    by_keyword = dim is None and _wants_keywords(function, parameters)
 
     def of_unconstrained(x: Float[Array, " dim"]) -> Any:
-        values = {name: value for name, (value, _) in _pieces(parameters, x).items()}
-        if takes_vector:
-            return function(values["x"])
-        return function(**values) if by_keyword else function(values)
+        values, jacobian = _constrained(parameters, x)
+        if dim is not None:
+            value = function(values["x"])
+        else:
+            value = function(**values) if by_keyword else function(values)
+        _check_output(value, role)
+        return jnp.reshape(value, ()) + (jacobian if with_jacobian else 0.0)
 
-    shape = jax.ShapeDtypeStruct((dim,), jnp.float64)
+    size = sum(s.unconstrained_size for s in parameters.values())
     try:
-        program = jax.make_jaxpr(of_unconstrained)(shape)
+        program = trace(of_unconstrained, size)
+    except ModelError:
+        raise
     except jax.errors.JAXTypeError as error:
         raise ModelError(
             f"{role} cannot be traced by JAX: {_first_line(error)} ({_where(error)}). Write it "
@@ -228,21 +215,19 @@ def _trace_once(
             "has its own entry, refti.from_callable."
         ) from error
     except Exception as error:
-        expected = f"an array of shape ({dim},)" if takes_vector else f"{sorted(parameters)}"
+        expected = f"an array of shape ({dim},)" if dim is not None else f"{sorted(parameters)}"
         raise ModelError(
             f"{role} failed when called with {expected}: {type(error).__name__}: "
             f"{_first_line(error)} ({_where(error)}). Functions that JAX cannot run have their "
             "own entry, refti.from_callable."
         ) from error
-    _check_output(program.out_avals, role)
     if any(getattr(c, "dtype", None) == jnp.float32 for c in program.consts):
         warnings.warn(
             f"{role} uses arrays of 32-bit numbers from outside, whose digits past the seventh "
             "are lost. Keep data in NumPy arrays (64-bit), not in jax.numpy ones.",
             stacklevel=4,
         )
-    run = jaxpr_as_fun(program)
-    return lambda x: jnp.asarray(run(x)[0], jnp.float64).reshape(())
+    return traced(program)
 
 
 def _wants_keywords(function: Callable[..., Any], parameters: Mapping[str, Support]) -> bool:
@@ -254,15 +239,15 @@ def _wants_keywords(function: Callable[..., Any], parameters: Mapping[str, Suppo
     return set(parameters) <= set(arguments) and required <= set(parameters)
 
 
-def _check_output(outputs: list[Any], role: str) -> None:
-    if len(outputs) != 1 or getattr(outputs[0], "shape", None) not in ((), (1,)):
-        shapes = [tuple(o.shape) for o in outputs]
-        got = f"shape {shapes[0]}" if len(shapes) == 1 else f"{len(shapes)} values"
+def _check_output(value: Any, role: str) -> None:
+    shape, dtype = jnp.shape(value), jnp.result_type(value)
+    if shape not in ((), (1,)):
         raise ModelError(
-            f"{role} must return one number; got {got}. Sum over the observations with jnp.sum."
+            f"{role} must return one number; got shape {shape}. Sum over the observations with "
+            "jnp.sum."
         )
-    if not jnp.issubdtype(outputs[0].dtype, jnp.floating):
-        raise ModelError(f"{role} must return a real number; got {outputs[0].dtype}.")
+    if not jnp.issubdtype(dtype, jnp.floating):
+        raise ModelError(f"{role} must return a real number; got {dtype}.")
 
 
 def _first_line(error: BaseException) -> str:
@@ -276,7 +261,10 @@ def _where(error: BaseException) -> str:
     traceback = error.__traceback__
     while traceback is not None:
         code = traceback.tb_frame.f_code
-        if "site-packages" not in code.co_filename and code.co_filename != __file__:
+        if "site-packages" not in code.co_filename and not code.co_filename.startswith(_PACKAGE):
             place = f"line {traceback.tb_lineno} of {code.co_name}"
         traceback = traceback.tb_next
     return place
+
+
+_PACKAGE = __file__.removesuffix("model.py")

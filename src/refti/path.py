@@ -5,25 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import jax
-from jaxtyping import Array, Float
 
+from refti.density import Density
 from refti.errors import PathError
-from refti.model import LogDensity, Model
-from refti.references import Density, Reference
-
-
-@partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["function"])
-@dataclass(frozen=True)
-class Function:
-    """A density given by a function alone, such as a posterior or a prior."""
-
-    function: LogDensity
-
-    def log_density(self, x: Float[Array, " dim"]) -> Float[Array, ""]:
-        """The function's value at one point."""
-        return self.function(x)
+from refti.model import Model
+from refti.references import Reference
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["start", "end"], meta_fields=[])
@@ -57,19 +46,19 @@ def telescopic(
     name: str = "telescopic",
 ) -> Path:
     """Reference to posterior by way of intermediate densities (the paper's multi-reference TI)."""
-    stations = [reference, *intermediates, Function(model.log_density)]
-    legs = tuple(Leg(a, b) for a, b in zip(stations, stations[1:], strict=False))
+    stations = [reference, *intermediates, model.density]
+    legs = tuple(Leg(a, b) for a, b in pairwise(stations))
     return Path(name, legs, float(reference.log_z))
 
 
 def power_posteriors(model: Model) -> Path:
     """Prior to posterior; the prior is taken to be normalised, so its log z is 0."""
-    if model.log_prior is None:
+    if model.prior is None:
         raise PathError(
             "Power posteriors need the prior and the likelihood apart, and this model gives only "
             "their product. Use the default path, or refti.Model(log_prior=, log_likelihood=)."
         )
-    leg = Leg(Function(model.log_prior), Function(model.log_density))
+    leg = Leg(model.prior, model.density)
     return Path("power", (leg,), 0.0)
 
 
@@ -81,5 +70,5 @@ def model_switch(numerator: Model, denominator: Model) -> Path:
             f"{numerator.dim} and {denominator.dim} unconstrained coordinates. Use "
             "refti.evidence on each and refti.compare."
         )
-    leg = Leg(Function(denominator.log_density), Function(numerator.log_density))
+    leg = Leg(denominator.density, numerator.density)
     return Path("model switch", (leg,), None)

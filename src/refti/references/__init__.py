@@ -6,14 +6,7 @@ from typing import Protocol, runtime_checkable
 
 from jaxtyping import Array, Float, Key
 
-
-@runtime_checkable
-class Density(Protocol):
-    """An unnormalised log density of unconstrained coordinates; a JAX pytree of its numbers."""
-
-    def log_density(self, x: Float[Array, " dim"]) -> Float[Array, ""]:
-        """The unnormalised log density at one point."""
-        ...
+from refti.density import Density
 
 
 @runtime_checkable

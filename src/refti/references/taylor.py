@@ -243,8 +243,9 @@ def _no_derivatives(order: int, parameter: int) -> str:
 # From here on: Taylor arithmetic. A program is run on series in the place of numbers.
 
 # Rules of jet that lose digits of the value itself (log1p as log(1 + x), erfc as 1 - erf, ...),
-# or do not work (clamp). These go by the primitive's derivative, as those without a rule do.
-_WORSE_BY_JET = frozenset(["log1p", "expm1", "erfc", "tanh", "asinh", "acosh", "atanh", "rem", "clamp"])
+# are NaN where the function is not (pow of a negative number), or fail (clamp; max or min of an
+# array and a number). These go by the primitive's derivative, as those without a rule do.
+_WORSE_BY_JET = frozenset("log1p expm1 erfc tanh asinh acosh atanh pow rem clamp max min".split())
 
 
 def _propagate(

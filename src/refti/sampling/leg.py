@@ -15,7 +15,7 @@ from refti.errors import SamplingError
 from refti.path import Leg
 from refti.references import Reference
 from refti.sampling.chains import Effort, run_chains
-from refti.sampling.evaluation import values
+from refti.sampling.evaluation import value_and_gradient, values
 from refti.sampling.lanes import exact_draws
 from refti.sampling.whitening import same_for_all
 
@@ -162,9 +162,9 @@ def _starting_points(
     leg: Leg, pool: np.ndarray, shape: tuple[int, int], key: jax.Array, meter: Meter
 ) -> np.ndarray:
     order = np.asarray(jax.random.permutation(key, len(pool)))
-    candidates = pool[order[: 8 * shape[0] * shape[1]]]
-    _, delta = values(leg, candidates, meter)
-    inside = candidates[np.isfinite(delta)]
+    candidates = pool[order[: 4 * shape[0] * shape[1]]]
+    # Inside at lambda = 1 is inside at every other rung but, perhaps, the start's own.
+    inside = candidates[np.isfinite(value_and_gradient(leg, 1.0, *shape, meter)(candidates)[0])]
     if len(inside) == 0:
         raise SamplingError(
             f"None of {len(candidates)} starting points lies inside the support of the path. "
