@@ -25,10 +25,10 @@ test: venv
 	$(BIN)/python -m pytest -n 2
 
 table: venv
-	$(BIN)/python benchmarks/core_table.py
+	$(BIN)/python -m benchmarks.core_table
 
 calibration: venv
-	$(BIN)/python benchmarks/error_bars.py
+	$(BIN)/python -m benchmarks.error_bars
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis

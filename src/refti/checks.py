@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from refti.draws import Draws
-from refti.estimators import Estimate, mbar
-from refti.estimators.estimate import add
+from refti.estimators import Estimate, add, mbar
 from refti.sampling.leg import Share
 
 
@@ -101,7 +100,7 @@ def check_estimates(
             "target error",
             estimates[chosen].error,
             target_error,
-            "the error asked for was not reached; raise kept=, use more rungs or a better reference",
+            "the error asked for was not reached; raise kept=, add rungs or use a better reference",
         ),
     ]
 

@@ -1,42 +1,28 @@
-"""evidence() and log_bayes_factor(): explore, refer, sample the path, estimate, give a verdict."""
+"""evidence() and log_bayes_factor(): from a model to its result, one call each."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Mapping, Sequence
 from pathlib import Path as FilePath
-from typing import Any, TypeVar
+from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
-import xarray
 
 from refti import path as paths
 from refti import progress as reporters
 from refti import settings as options
-from refti.checks import check_estimates, check_legs, check_share
 from refti.cost import Meter
-from refti.density import Density
-from refti.draws import Draws
 from refti.errors import SettingsError
-from refti.estimators import Estimate, mbar, stepping_stone, thermodynamic_integration
-from refti.estimators.estimate import add
-from refti.explore import Exploration, unconstrained_draws
+from refti.explore import unconstrained_draws
 from refti.model import Model
-from refti.path import Leg, Path
+from refti.pipeline import Pipeline
 from refti.progress import Progress
-from refti.references import Reference, fit
-from refti.references.taylor import expand
+from refti.references import fit
 from refti.result import Evidence, LogRatio
 from refti.run import store as stores
-from refti.sampling.chains import Effort
-from refti.sampling.lanes import exact_draws
-from refti.sampling.leg import LegSample, Share, count_inside, sample_leg
+from refti.sampling.kernel import KernelName
 from refti.settings import ReferenceLike, Settings
-
-Kind = TypeVar("Kind", Evidence, LogRatio)
 
 
 def evidence(
@@ -51,7 +37,7 @@ def evidence(
     chains: int = 4,
     warmup: int = 1000,
     kept: int = 1000,
-    kernel: options.Kernel = "hmc",
+    kernel: KernelName = "hmc",
     draws: Mapping[str, Any] | None = None,
     store: str | FilePath | None = None,
     progress: Progress | bool | None = None,
@@ -94,23 +80,18 @@ def evidence(
     )
     _expect_model(model)
     with jax.enable_x64(True), reporters.reporting(progress) as report:
-        if asked.path == "power":
-            whole: Path | None = paths.power_posteriors(model)
-        else:
-            whole = None
-            _check_stations(model, asked)
+        power = paths.power_posteriors(model) if asked.path == "power" else None
+        _check_stations(model, asked)
         given = None if draws is None else unconstrained_draws(model, draws)
         if store is not None:
             finished = stores.open_run(store, Evidence, [model], asked.record())
             if finished is not None:
                 return finished
-        run = _Run(asked, Meter(), report)
-        if whole is not None:
-            exploration = run.explore(model, whole.legs[0], 1.0, given)
-            pool = exploration.draws
-        else:
-            whole, pool = run.referenced(model, given)
-        return run.conclude(Evidence, model, whole, pool, store)
+        run = Pipeline(asked, Meter(), report)
+        path_and_pool = (
+            run.referenced(model, given) if power is None else run.from_prior(model, power, given)
+        )
+        return run.conclude(Evidence, model, *path_and_pool, store)
 
 
 def log_bayes_factor(
@@ -124,7 +105,7 @@ def log_bayes_factor(
     chains: int = 4,
     warmup: int = 1000,
     kept: int = 1000,
-    kernel: options.Kernel = "hmc",
+    kernel: KernelName = "hmc",
     store: str | FilePath | None = None,
     progress: Progress | bool | None = None,
 ) -> LogRatio:
@@ -152,170 +133,12 @@ def log_bayes_factor(
             finished = stores.open_run(store, LogRatio, [model_a, model_b], asked.record())
             if finished is not None:
                 return finished
-        run = _Run(asked, Meter(), report)
+        run = Pipeline(asked, Meter(), report)
         ends = [
             run.explore(model, whole.legs[0], lam, None).draws
             for model, lam in ((model_a, 1.0), (model_b, 0.0))
         ]
         return run.conclude(LogRatio, model_a, whole, np.concatenate(ends), store)
-
-
-@dataclass(frozen=True)
-class _Run:
-    """One run: what was asked for, and where its cost and progress are told."""
-
-    asked: Settings
-    meter: Meter
-    report: Progress
-
-    @property
-    def effort(self) -> Effort:
-        """How much to sample."""
-        asked = self.asked
-        stretch = max(10, min(asked.warmup, asked.kept) // 10)
-        return Effort(asked.chains, asked.warmup, asked.kept, stretch, asked.kernel)
-
-    def key(self, *identity: int) -> jax.Array:
-        """The random key of a part of the run, from the seed and what the part is."""
-        key = jax.random.key(self.asked.seed)
-        for number in identity:
-            key = jax.random.fold_in(key, number)
-        return key
-
-    def explore(self, model: Model, leg: Leg, lam: float, given: np.ndarray | None) -> Exploration:
-        """What can be known of one end of a leg."""
-        return Exploration(
-            model=model,
-            leg=leg,
-            lam=lam,
-            rungs=len(self.asked.ladder) - isinstance(leg.start, Reference),
-            effort=self.effort,
-            seed=self.asked.seed,
-            key=self.key(0, int(lam)),
-            meter=self.meter,
-            progress=self.report,
-            given=given,
-        )
-
-    def referenced(self, model: Model, given: np.ndarray | None) -> tuple[Path, np.ndarray]:
-        """The path from the fitted reference to the posterior, and points to start chains at."""
-        first, *between = self.asked.stations
-        start = fit.placeholder(first, model) if isinstance(first, str) else first
-        leg = Leg(start, model.density)
-        explored = self.explore(model, leg, 1.0, given)
-        assert len(explored.starts) > 0  # the preflight, before all else
-        if isinstance(first, str):
-            reference = fit.fitted(
-                first,
-                model,
-                explored.evaluate,
-                lambda: explored.mode,
-                lambda: explored.draws,
-                self.asked.seed,
-            )
-        else:
-            reference = start
-        intermediates = [self._intermediate(station, model, explored) for station in between]
-        path = paths.telescopic(reference, intermediates, model)
-        if first == "laplace":
-            count = self.effort.chains * self.effort.kept
-            return path, np.asarray(exact_draws(reference, self.key(1), count))
-        return path, explored.draws
-
-    def _intermediate(self, station: Any, model: Model, explored: Exploration) -> Density:
-        if isinstance(station, Model):
-            return station.density
-        return expand(model.log_density, explored.mode.x, station)
-
-    def conclude(
-        self,
-        kind: type[Kind],
-        model: Model,
-        path: Path,
-        pool: np.ndarray,
-        store: str | FilePath | None,
-    ) -> Kind:
-        """The result of sampling every leg of the path."""
-        samples = []
-        for index, leg in enumerate(path.legs):
-            stage = "sampling" if len(path.legs) == 1 else f"sampling leg {index + 1}"
-            samples.append(
-                sample_leg(
-                    leg,
-                    self.asked.ladder,
-                    pool,
-                    self.effort,
-                    self.key(2, index),
-                    meter=self.meter,
-                    progress=lambda done, total, stage=stage: self.report(stage, done, total),
-                )
-            )
-        legs = [sample.draws for sample in samples]
-        precise = self._sharpened_share(path.legs[0], samples[0], mbar(legs[0]).error)
-        shares = [precise, *(sample.share for sample in samples[1:])]
-        estimates = estimate_path(legs, shares, path.log_z_start or 0.0)
-        chosen = estimates[self.asked.estimator]
-        divergences = np.concatenate([sample.divergences for sample in samples])
-        checks = (
-            *check_legs(legs, divergences),
-            *check_estimates(estimates, self.asked.estimator, self.asked.target_error),
-            *check_share(shares),
-        )
-        result = kind(
-            value=chosen.value,
-            error=chosen.error,
-            estimates=estimates,
-            checks=checks,
-            draws=tuple(legs),
-            posterior=_posterior(model, samples[-1].end_points),
-            cost=self.meter.read(),
-            settings={
-                **self.asked.record(),
-                "path": path.name,
-                "log_z_start": path.log_z_start,
-                "shares": [[share.inside, share.drawn] for share in shares],
-            },
-        )
-        if store is not None:
-            stores.finish_run(result, store)
-        return result
-
-    def _sharpened_share(self, leg: Leg, sample: LegSample, error: float) -> Share:
-        """The share inside the support, counted until its error no longer matters.
-
-        Counting goes on while it costs less than the sampling did.
-        """
-        share, effort = sample.share, self.effort
-        if not isinstance(leg.start, Reference) or share.inside == share.drawn:
-            return share
-        budget, index = self.meter.gradients, 0
-        while share.log_error > max(error / 3, 1e-4) and share.drawn < budget:
-            key = self.key(3, index)
-            _, share = count_inside(leg, share, effort.chains * effort.kept, key, self.meter)
-            index += 1
-        return share
-
-
-def estimate_path(
-    legs: Sequence[Draws], shares: Sequence[Share], log_z_start: float
-) -> dict[str, Estimate]:
-    """Every estimator's value and error for a whole path."""
-    known = Estimate(
-        log_z_start + sum(share.log_share for share in shares),
-        float(np.hypot.reduce([share.log_error for share in shares])),
-    )
-
-    def total(estimator: Callable[[Draws], Estimate]) -> Estimate:
-        return add([known, *(estimator(leg) for leg in legs)])
-
-    return {
-        "mbar": total(mbar),
-        "ti": total(thermodynamic_integration),
-        "ti_trapezoid": total(partial(thermodynamic_integration, rule="trapezoid")),
-        "ti_corrected": total(partial(thermodynamic_integration, rule="corrected")),
-        "stepping_stone": total(stepping_stone),
-        "stepping_stone_reverse": total(partial(stepping_stone, direction="reverse")),
-    }
 
 
 def _check_stations(model: Model, asked: Settings) -> None:
@@ -327,19 +150,6 @@ def _check_stations(model: Model, asked: Settings) -> None:
                 "A density between the reference and the posterior must have the model's "
                 f"dimension; got {station.dim} and {model.dim}."
             )
-
-
-def _posterior(model: Model, x: np.ndarray) -> xarray.Dataset:
-    values = jax.jit(jax.vmap(jax.vmap(model.constrain)))(jnp.asarray(x))
-    return xarray.Dataset(
-        {
-            name: (
-                ("chain", "draw", *(f"{name}_dim_{i}" for i in range(value.ndim - 2))),
-                np.asarray(value),
-            )
-            for name, value in values.items()
-        }
-    )
 
 
 def _expect_model(model: object) -> None:

@@ -47,6 +47,10 @@ class Exploration:
         """Points inside the support, best first, after the model has passed its preflight."""
         return preflight(self.model, self.evaluate, self.seed)
 
+    def check(self) -> None:
+        """Nothing, after the model has passed its preflight; a ModelError otherwise."""
+        _ = self.starts
+
     @cached_property
     def mode(self) -> Mode:
         """The mode uphill of the best start."""

@@ -55,7 +55,9 @@ class Mode:
 def find_mode(evaluate: ValueAndGradient, start: np.ndarray) -> Mode:
     """The mode uphill of a start: L-BFGS, then again in coordinates whitened by what it learned."""
 
-    def objective(u: np.ndarray, origin: np.ndarray, factor: np.ndarray):
+    def objective(
+        u: np.ndarray, origin: np.ndarray, factor: np.ndarray
+    ) -> tuple[float, np.ndarray]:
         value, gradient = evaluate((origin + factor @ u)[None])
         if not np.isfinite(value[0]):
             return np.inf, np.zeros_like(u)

@@ -35,20 +35,14 @@ class Path:
 
 def referenced(reference: Reference, model: Model) -> Path:
     """Reference to posterior: the paper's referenced thermodynamic integration."""
-    return telescopic(reference, (), model, name="referenced")
+    return telescopic(reference, (), model)
 
 
-def telescopic(
-    reference: Reference,
-    intermediates: Sequence[Density],
-    model: Model,
-    *,
-    name: str = "telescopic",
-) -> Path:
+def telescopic(reference: Reference, intermediates: Sequence[Density], model: Model) -> Path:
     """Reference to posterior by way of intermediate densities (the paper's multi-reference TI)."""
     stations = [reference, *intermediates, model.density]
     legs = tuple(Leg(a, b) for a, b in pairwise(stations))
-    return Path(name, legs, float(reference.log_z))
+    return Path("telescopic" if intermediates else "referenced", legs, float(reference.log_z))
 
 
 def power_posteriors(model: Model) -> Path:

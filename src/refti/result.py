@@ -149,7 +149,7 @@ def load(path: str | Path) -> Evidence | LogRatio:
             f"{folder} was written in format {record.get('format')!r}; this version reads {FORMAT}."
         )
     draws = read_netcdf(folder / "draws.nc", record["sha256"]["draws.nc"])
-    kind = {"Evidence": Evidence, "LogRatio": LogRatio}[record["kind"]]
+    kind = Evidence if record["kind"] == "Evidence" else LogRatio
     return kind(
         value=float(record["value"]),
         error=float(record["error"]),

@@ -13,7 +13,7 @@ from refti.errors import LadderError, RefTIError, SettingsError
 from refti.model import Model
 from refti.references import Reference
 from refti.references.fit import FAMILIES
-from refti.sampling.lanes import Kernel
+from refti.sampling.kernel import KernelName
 
 EstimatorName = Literal["mbar", "ti", "stepping_stone"]
 PathName = Literal["referenced", "power"]
@@ -33,7 +33,7 @@ class Settings:
     chains: int
     warmup: int
     kept: int
-    kernel: Kernel
+    kernel: KernelName
 
     @property
     def stations(self) -> tuple[str | int | Reference | Model, ...]:
@@ -63,13 +63,13 @@ def checked(
     reference: ReferenceLike,
     path: str,
     ladder: Any,
-    estimator: str,
+    estimator: EstimatorName,
     target_error: float,
     seed: int,
     chains: int,
     warmup: int,
     kept: int,
-    kernel: str,
+    kernel: KernelName,
 ) -> Settings:
     """The settings, or one error that names every fault."""
     faults: list[RefTIError] = []
@@ -81,19 +81,21 @@ def checked(
     for name, value, choices in (
         ("path", path, get_args(PathName)),
         ("estimator", estimator, get_args(EstimatorName)),
-        ("kernel", kernel, get_args(Kernel)),
+        ("kernel", kernel, get_args(KernelName)),
     ):
         if value not in choices:
             faults.append(SettingsError(f"{name}= must be one of {choices}; got {value!r}."))
-    for name, value, least in (
+    for name, number, least in (
         ("seed", seed, 0),
         ("chains", chains, 2),
         ("warmup", warmup, 50),
         ("kept", kept, 20),
     ):
-        if not isinstance(value, int | np.integer) or isinstance(value, bool) or value < least:
+        if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < least:
             faults.append(
-                SettingsError(f"{name}= must be a whole number of at least {least}; got {value!r}.")
+                SettingsError(
+                    f"{name}= must be a whole number of at least {least}; got {number!r}."
+                )
             )
     if not isinstance(target_error, int | float) or not 0 < target_error < np.inf:
         faults.append(SettingsError(f"target_error= must be positive; got {target_error!r}."))
@@ -103,7 +105,7 @@ def checked(
         raise kind("\n".join(str(fault) for fault in faults))
     return Settings(
         reference, path, rungs, estimator, target_error, int(seed), chains, warmup, kept, kernel
-    )  # type: ignore[arg-type]
+    )
 
 
 def _reference_faults(reference: Any) -> list[RefTIError]:
@@ -122,7 +124,7 @@ def _reference_faults(reference: Any) -> list[RefTIError]:
             )
         ]
     first, *rest = reference
-    faults = (
+    faults: list[RefTIError] = (
         _reference_faults(first)
         if isinstance(first, str | Reference)
         else [SettingsError(f"A telescopic list must begin with a reference; got {first!r}.")]

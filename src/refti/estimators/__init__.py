@@ -1,10 +1,38 @@
-"""The estimators of one leg: each turns Draws into an Estimate of its log ratio of evidences."""
+"""Estimators: from the draws of a leg to the log ratio of its ends, each with its error."""
 
 from __future__ import annotations
 
-from refti.estimators.estimate import Estimate
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from refti.draws import Draws
+from refti.estimators.estimate import Estimate, add
 from refti.estimators.mbar import bridge, mbar
 from refti.estimators.stepping_stone import stepping_stone
 from refti.estimators.ti import thermodynamic_integration
 
-__all__ = ["Estimate", "bridge", "mbar", "stepping_stone", "thermodynamic_integration"]
+__all__ = [
+    "Estimate",
+    "add",
+    "bridge",
+    "estimate_path",
+    "mbar",
+    "stepping_stone",
+    "thermodynamic_integration",
+]
+
+
+def estimate_path(legs: Sequence[Draws], known: Estimate) -> dict[str, Estimate]:
+    """Every estimator's value and error for the legs of a path, added to what is known."""
+    estimators: dict[str, Callable[[Draws], Estimate]] = {
+        "mbar": mbar,
+        "ti": thermodynamic_integration,
+        "ti_trapezoid": partial(thermodynamic_integration, rule="trapezoid"),
+        "ti_corrected": partial(thermodynamic_integration, rule="corrected"),
+        "stepping_stone": stepping_stone,
+        "stepping_stone_reverse": partial(stepping_stone, direction="reverse"),
+    }
+    return {
+        name: add([known, *(estimator(leg) for leg in legs)])
+        for name, estimator in estimators.items()
+    }

@@ -177,8 +177,15 @@ def truncated_at(
     log_height: float,
 ) -> TruncatedGaussian:
     """The truncated Gaussian of given moments, in the constrained space of a model."""
-    numbers = (jnp.asarray(a) for a in (mean, scale, lower, upper, np.float64(log_height)))
-    return TruncatedGaussian(*numbers, model.constrain_flat, model.unconstrain_flat)
+    return TruncatedGaussian(
+        jnp.asarray(mean),
+        jnp.asarray(scale),
+        jnp.asarray(lower),
+        jnp.asarray(upper),
+        jnp.asarray(log_height),
+        model.constrain_flat,
+        model.unconstrain_flat,
+    )
 
 
 def bounds(model: Model) -> tuple[np.ndarray, np.ndarray]:

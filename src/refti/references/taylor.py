@@ -245,7 +245,22 @@ def _no_derivatives(order: int, parameter: int) -> str:
 # Rules of jet that lose digits of the value itself (log1p as log(1 + x), erfc as 1 - erf, ...),
 # are NaN where the function is not (pow of a negative number), or fail (clamp; max or min of an
 # array and a number). These go by the primitive's derivative, as those without a rule do.
-_WORSE_BY_JET = frozenset("log1p expm1 erfc tanh asinh acosh atanh pow rem clamp max min".split())
+_WORSE_BY_JET = frozenset(
+    [
+        "log1p",
+        "expm1",
+        "erfc",
+        "tanh",
+        "asinh",
+        "acosh",
+        "atanh",
+        "pow",
+        "rem",
+        "clamp",
+        "max",
+        "min",
+    ]
+)
 
 
 def _propagate(

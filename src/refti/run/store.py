@@ -14,7 +14,7 @@ import numpy as np
 from refti.errors import StoreError
 from refti.files import read_json, write_json
 from refti.model import Model
-from refti.result import Evidence, LogRatio, Result, load
+from refti.result import Evidence, LogRatio, load
 
 Kind = TypeVar("Kind", Evidence, LogRatio)
 
@@ -50,11 +50,6 @@ def open_run(
     versions = {name: version(name) for name in names}
     write_json(folder / "run.json", {**identity, "versions": versions})
     return None
-
-
-def finish_run(result: Result, path: str | Path) -> None:
-    """Writes the result into its run directory."""
-    result.save(path)
 
 
 def fingerprint(model: Model) -> dict[str, Any]:

@@ -11,16 +11,8 @@ import numpy as np
 
 from refti.cost import Meter
 from refti.path import Leg
-from refti.sampling.lanes import (
-    OUTSIDE,
-    Kernel,
-    Lanes,
-    Trace,
-    Whitening,
-    advance,
-    begin,
-    fresh_steps,
-)
+from refti.sampling.kernel import OUTSIDE, KernelName
+from refti.sampling.lanes import Lanes, Trace, Whitening, advance, begin, fresh_steps
 from refti.sampling.whitening import refit
 
 QUARTER_TURN = np.pi / 2  # the trajectory length that forgets a standard normal's start
@@ -34,7 +26,7 @@ class Effort:
     warmup: int
     kept: int
     stretch: int  # iterations run in one call: one length for all, so that one program serves
-    kernel: Kernel = "hmc"
+    kernel: KernelName = "hmc"
 
 
 @dataclass(frozen=True)
@@ -70,13 +62,13 @@ def run_chains(
     warmup = -(-effort.warmup // effort.stretch)
     kept = -(-effort.kept // effort.stretch)
     refits = _refit_after(warmup)
-    lambdas = jnp.asarray(lambdas)
-    trajectory = jnp.asarray(np.full(lambdas.shape, QUARTER_TURN))
+    rungs = jnp.asarray(lambdas)
+    lengths = jnp.asarray(np.full(lambdas.shape, QUARTER_TURN))
     first_size = np.full(lambdas.shape, 0.7 * start.shape[-1] ** -0.25)
 
     def restart(whitening: Whitening, x: np.ndarray, sizes: np.ndarray) -> Lanes:
         meter.gradients += x.shape[0] * x.shape[1]
-        state = meter.call(begin, leg, lambdas, whitening, jnp.asarray(x))
+        state = meter.call(begin, leg, rungs, whitening, jnp.asarray(x))
         return Lanes(state, meter.call(fresh_steps, jnp.asarray(sizes)))
 
     lanes = restart(whitening, start, first_size)
@@ -88,11 +80,11 @@ def run_chains(
         lanes, trace = meter.call(
             advance,
             leg,
-            lambdas,
+            rungs,
             whitening,
             lanes,
             jax.random.fold_in(key, index),
-            trajectory,
+            lengths,
             jnp.asarray(adapting),
             kernel=effort.kernel,
             iterations=effort.stretch,
@@ -100,11 +92,11 @@ def run_chains(
         trace = Trace(*(np.asarray(a) for a in trace))
         meter.gradients += int(trace.gradients.sum())
         if adapting:
-            window.append(trace.x)
+            window.append(np.asarray(trace.x))
             if index + 1 in refits:
                 whitening = refit(whitening, np.concatenate(window, axis=2), pooled=pooled)
                 sizes = np.exp(np.asarray(lanes.steps.log_step_size_avg))
-                lanes = restart(whitening, trace.x[:, :, -1], sizes)
+                lanes = restart(whitening, np.asarray(trace.x[:, :, -1]), sizes)
                 window = []
         else:
             traces.append(trace if keep_all_x else trace._replace(x=trace.x[-1:]))
@@ -113,11 +105,11 @@ def run_chains(
     whole = Trace(*(np.concatenate(parts, axis=2) for parts in zip(*traces, strict=True)))
     whole = Trace(*(a[:, :, : effort.kept] for a in whole))
     return Chains(
-        x=whole.x,
+        x=np.asarray(whole.x),
         delta=np.where(whole.delta > OUTSIDE / 2, whole.delta, -np.inf),
         whitening=whitening,
-        acceptance=whole.acceptance.mean(axis=(1, 2)),
-        divergences=whole.divergent.mean(axis=(1, 2)),
+        acceptance=np.mean(whole.acceptance, axis=(1, 2)),
+        divergences=np.mean(whole.divergent, axis=(1, 2)),
     )
 
 
