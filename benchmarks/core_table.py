@@ -130,8 +130,8 @@ def _row(case: Case, differences: dict[str, refti.Evidence]) -> str:
 
 
 _HEAD = (
-    "| example | method | exact log z | Laplace: log z of the reference | MBAR | z | TI (spline) | z "
-    "| stepping stone | z | trusted |"
+    "| example | method | exact log z | Laplace: log z of the reference | MBAR | z "
+    "| TI (spline) | z | stepping stone | z | trusted |"
 )
 _INTRODUCTION = """\
 # Every method on the paper's small examples

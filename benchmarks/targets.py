@@ -30,7 +30,7 @@ def skewed(dim: int) -> tuple[refti.Model, float]:
 
 
 def quartic(dim: int) -> tuple[refti.Model, float]:
-    """Independent smooth quartics of different sizes, and their exact log evidence by quadrature."""
+    """Independent smooth quartics, and their exact log evidence by quadrature."""
     weights = np.linspace(0.02, 0.4, dim)
 
     def log_density(x: Float[Array, " dim"]) -> Float[Array, ""]:

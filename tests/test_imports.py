@@ -17,8 +17,11 @@ PACKAGE = ROOT / "src" / "refti"
 # Left to right as the data flows. A module imports from its own part and from parts to its left.
 ORDER = [
     "errors",
+    "files",
+    "progress",
     "cost",
     "supports",
+    "density",
     "model",
     "inputs",
     "preflight",
@@ -26,14 +29,17 @@ ORDER = [
     "references",
     "path",
     "ladder",
-    "sampling",
-    "pilot",
     "autocorrelation",
     "draws",
+    "share",
+    "sampling",
+    "explore",
     "estimators",
     "checks",
     "result",
+    "settings",
     "run",
+    "pipeline",
     "evidence",
     "compare",
     "plots",
@@ -45,7 +51,7 @@ ORDER = [
 LEAVES = {"plots", "report", "reproduce", "cli"}
 # They show what a user can do, so they use what a user can use.
 USERS = {"reproduce", "benchmarks"}
-BELOW_THE_WAIST = {"autocorrelation", "draws", "estimators", "compare"}
+BELOW_THE_WAIST = {"autocorrelation", "draws", "share", "estimators", "checks", "result", "compare"}
 ABOVE_THE_WAIST_ONLY = {"jax", "jaxlib", "blackjax", "numpyro", "optax"}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from refti.draws import Draws
 from refti.estimators import Estimate, add, mbar
-from refti.sampling.leg import Share
+from refti.share import Share
 
 
 @dataclass(frozen=True)

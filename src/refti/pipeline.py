@@ -28,8 +28,9 @@ from refti.references.taylor import expand
 from refti.result import Evidence, LogRatio
 from refti.sampling.chains import Effort
 from refti.sampling.lanes import exact_draws
-from refti.sampling.leg import LegSample, Share, count_inside, sample_leg
+from refti.sampling.leg import LegSample, count_inside, sample_leg
 from refti.settings import Settings
+from refti.share import Share
 
 Kind = TypeVar("Kind", Evidence, LogRatio)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import compress
 from typing import Any
 
 import jax
@@ -83,23 +84,22 @@ def expand(
             "Order 2 is the Gaussian at the mode, and odd orders have no integral."
         )
     mode = jnp.asarray(mode)
-    coefficients = jax.jit(partial(ray_coefficients, log_density, mode, order=order))
-    units = jnp.eye(len(mode)) if scale_tril is None else jnp.asarray(scale_tril)
-    axes = _refuse_cusp(_over_rays(coefficients, units.T), units.T, order)
-    whitening = _whitening(jax.hessian(log_density)(mode), units, order)
-    random = jax.random.normal(jax.random.key(0), (64, len(mode)))
-    random /= jnp.linalg.norm(random, axis=1, keepdims=True)
-    rays = jnp.concatenate([whitening.T, random @ whitening.T])
-    rows = _refuse_cusp(_over_rays(coefficients, rays), rays, order)
-    _refuse_misfit(
-        log_density, mode, np.concatenate([axes, rows]), jnp.concatenate([units.T, rays])
-    )
-    ascended = _ascend(coefficients, whitening, rays, rows[:, -1])
-    rays = jnp.concatenate([units.T, rays, ascended])
-    rows = np.concatenate([axes, rows, _over_rays(coefficients, ascended)])
+    units = np.eye(len(mode)) if scale_tril is None else np.asarray(scale_tril)
+    coefficients = partial(ray_coefficients, log_density, mode, order=order)
+    jax.eval_shape(coefficients, mode)  # An operation without derivatives is named here.
+    whitening = _whitening(log_density, mode, units, order)
+    random = np.random.default_rng(0).normal(size=(64, len(mode)))
+    random /= np.linalg.norm(random, axis=1, keepdims=True)
+    rays = np.concatenate([units.T, whitening.T, random @ whitening.T])
+    over_rays = _batched(coefficients)
+    rows = over_rays(rays)
+    _refuse_cusp(rows, rays)
+    _refuse_misfit(log_density, mode, rows, rays)
+    ascended = _ascend(coefficients, whitening, rays, rows[:, -1], order)
+    rays, rows = np.concatenate([rays, ascended]), np.concatenate([rows, over_rays(ascended)])
     widths = np.linalg.norm(whitening, axis=1)
-    for ray, row in zip(np.asarray(rays), rows, strict=True):
-        _refuse_growth(row, int(np.argmax(np.abs(ray) / widths)), order)
+    for ray, row in zip(rays, rows, strict=True):
+        _refuse_growth(row, int(np.argmax(np.abs(ray) / widths)))
     return TaylorExpansion(mode, order, log_density)
 
 
@@ -108,7 +108,7 @@ def ray_coefficients(
     mode: Float[Array, " dim"],
     ray: Float[Array, " dim"],
     order: int,
-) -> Float[Array, " order+1"]:
+) -> Float[Array, " term"]:
     """The Taylor coefficients in t of log_density(mode + t ray), from order 0 to `order`."""
     program = jax.make_jaxpr(log_density)(mode)
     moving = (mode, ray, *[jnp.zeros_like(ray)] * (order - 1))
@@ -116,30 +116,44 @@ def ray_coefficients(
     return jnp.stack(_pad(series, order))
 
 
-def _over_rays(
-    coefficients: Callable[[Array], Array], rays: Float[Array, "ray dim"]
-) -> Float[np.ndarray, "ray order+1"]:
-    # In batches, because a density over much data takes its memory once a ray.
-    return np.asarray(jax.lax.map(coefficients, rays, batch_size=16))
+def _batched(function: Callable[[Array], Array]) -> Callable[[np.ndarray], np.ndarray]:
+    """The function over many rows, in blocks of one size: one program, and bounded memory."""
+    run, size = jax.jit(jax.vmap(function)), 16
+
+    def over(rows: Float[np.ndarray, "row dim"]) -> Float[np.ndarray, "row ..."]:
+        padded = np.concatenate([rows, np.repeat(rows[-1:], -len(rows) % size, axis=0)])
+        blocks = [np.asarray(run(block)) for block in np.split(padded, len(padded) // size)]
+        return np.concatenate(blocks)[: len(rows)]
+
+    return over
 
 
 def _whitening(
-    hessian: Float[Array, "dim dim"], units: Float[Array, "dim dim"], order: int
-) -> Float[Array, "dim dim"]:
+    log_density: LogDensity, mode: Float[Array, " dim"], units: np.ndarray, order: int
+) -> Float[np.ndarray, "dim dim"]:
     """Columns along the Hessian's eigenvectors, each as long as the density is wide there."""
-    if not np.all(np.isfinite(hessian)):
-        raise ReferenceFitError(_no_derivatives(order, int(np.argmin(np.isfinite(hessian).all(0)))))
-    curvatures, vectors = jnp.linalg.eigh(-units.T @ hessian @ units)
-    has_width = curvatures > _ROUNDING * jnp.max(jnp.abs(curvatures))
-    return units @ vectors / jnp.sqrt(jnp.where(has_width, curvatures, 1.0))
+    value = float(log_density(mode))
+    if not np.isfinite(value):
+        raise ReferenceFitError(
+            f"The log density at the mode must be finite; got {value}. "
+            "Give a mode inside the support."
+        )
+    hessian = np.asarray(jax.jit(jax.hessian(log_density))(mode))
+    finite = np.isfinite(hessian).all(axis=0)
+    if not finite.all():
+        raise ReferenceFitError(_no_derivatives(order, int(finite.argmin())))
+    curvatures, vectors = np.linalg.eigh(-units.T @ hessian @ units)
+    has_width = curvatures > _ROUNDING * np.max(np.abs(curvatures))
+    return units @ vectors / np.sqrt(np.where(has_width, curvatures, 1.0))
 
 
 def _ascend(
     coefficients: Callable[[Array], Array],
-    whitening: Float[Array, "dim dim"],
-    rays: Float[Array, "ray dim"],
+    whitening: Float[np.ndarray, "dim dim"],
+    rays: Float[np.ndarray, "ray dim"],
     tops: Float[np.ndarray, " ray"],
-) -> Float[Array, "worst dim"]:
+    order: int,
+) -> Float[np.ndarray, "worst dim"]:
     """The rays of highest top coefficient, moved to where it is higher still, at equal width."""
     value_and_slope = jax.value_and_grad(lambda u: coefficients(whitening @ u)[-1])
 
@@ -160,48 +174,48 @@ def _ascend(
 
         return jax.lax.fori_loop(0, 60, step, (start, *value_and_slope(start), jnp.array(0.3)))[0]
 
-    worst = rays[np.argsort(tops)[-8:]]
-    starts = jnp.linalg.solve(whitening, worst.T).T
-    starts /= jnp.linalg.norm(starts, axis=1, keepdims=True)
-    return jax.jit(jax.vmap(climb))(starts) @ whitening.T
+    starts = np.linalg.solve(whitening, rays.T).T
+    lengths = np.linalg.norm(starts, axis=1)
+    worst = np.argsort(tops / lengths**order)[-8:]
+    starts = starts[worst] / lengths[worst, None]
+    return np.asarray(jax.jit(jax.vmap(climb))(starts)) @ whitening.T
 
 
 def _refuse_cusp(
-    rows: Float[np.ndarray, "ray order+1"], rays: Float[Array, "ray dim"], order: int
-) -> Float[np.ndarray, "ray order+1"]:
-    if not np.all(np.isfinite(rows[:, 0])):
-        raise ReferenceFitError(
-            f"The log density at the mode must be finite; got {rows[0, 0]}. "
-            "Start the search for the mode elsewhere."
-        )
-    bad = ~np.isfinite(rows).all(axis=1)
-    if bad.any():
-        raise ReferenceFitError(_no_derivatives(order, int(np.argmax(np.abs(rays[bad.argmax()])))))
-    return rows
+    rows: Float[np.ndarray, "ray term"], rays: Float[np.ndarray, "ray dim"]
+) -> None:
+    """Refuse a ray along which a derivative is infinite or not a number."""
+    finite = np.isfinite(rows).all(axis=1)
+    if not finite.all():
+        parameter = int(np.argmax(np.abs(rays[finite.argmin()])))
+        raise ReferenceFitError(_no_derivatives(rows.shape[1] - 1, parameter))
 
 
 def _refuse_misfit(
     log_density: LogDensity,
     mode: Float[Array, " dim"],
-    rows: Float[np.ndarray, "ray order+1"],
-    rays: Float[Array, "ray dim"],
+    rows: Float[np.ndarray, "ray term"],
+    rays: Float[np.ndarray, "ray dim"],
 ) -> None:
-    """Refuse a kink such as |x|, whose derivative JAX calls 0, as if it were smooth."""
-    nearby = 0.01 * np.array([_radius(row) for row in rows])
-    nearby = np.concatenate([nearby, -nearby])
-    nearby[~np.isfinite(nearby)] = 0.0
-    rows, rays = np.concatenate([rows, rows]), jnp.concatenate([rays, rays])
-    expected = np.array([np.polyval(row[::-1], t) for row, t in zip(rows, nearby, strict=True)])
-    actual = np.asarray(jax.lax.map(log_density, mode + nearby[:, None] * rays, batch_size=16))
-    close = np.abs(actual - expected) <= 1e-6 + 1e-12 * np.abs(expected)
-    if not close.all():
-        worst = int(np.argmax(np.abs(rays[close.argmin()])))
-        raise ReferenceFitError(_no_derivatives(rows.shape[1] - 1, worst))
+    """Refuse a ray along which the expansion leaves the density at once.
+
+    Such is a kink: JAX gives |x| the derivative 0 or 1 at x = 0, as if it were smooth.
+    """
+    near = np.array([0.01 * _radius(row) for row in rows])
+    near[~np.isfinite(near)] = 0.0
+    steps = np.stack([near, -near])
+    expected = np.sum(rows * steps[..., None] ** np.arange(rows.shape[1]), axis=-1)
+    points = np.asarray(mode) + steps[..., None] * rays
+    actual = _batched(log_density)(points.reshape(-1, len(mode))).reshape(steps.shape)
+    misfit = np.max(np.abs(actual - expected) / (1e-6 + 1e-12 * np.abs(expected)), axis=0)
+    if not np.all(misfit <= 1):
+        parameter = int(np.argmax(np.abs(rays[misfit.argmax()])))
+        raise ReferenceFitError(_no_derivatives(rows.shape[1] - 1, parameter))
 
 
-def _refuse_growth(row: Float[np.ndarray, " order+1"], parameter: int, order: int) -> None:
+def _refuse_growth(row: Float[np.ndarray, " term"], parameter: int) -> None:
     """Refuse a ray along which the expansion has no integral, or none near the mode."""
-    radius = _radius(row)
+    radius, order = _radius(row), len(row) - 1
     place = f"The Taylor expansion of order {order} cannot be a density: along a direction led by"
     advice = "Use another order, or a sampled-covariance reference instead."
     if not np.isfinite(radius):
@@ -226,7 +240,7 @@ def _refuse_growth(row: Float[np.ndarray, " order+1"], parameter: int, order: in
         )
 
 
-def _radius(row: Float[np.ndarray, " order+1"]) -> float:
+def _radius(row: Float[np.ndarray, " term"]) -> float:
     """How far along the ray the first of the terms reaches one nat."""
     terms = [abs(c) ** (-1 / k) for k, c in enumerate(row) if k and c]
     return float(min(terms, default=np.inf))
@@ -245,22 +259,9 @@ def _no_derivatives(order: int, parameter: int) -> str:
 # Rules of jet that lose digits of the value itself (log1p as log(1 + x), erfc as 1 - erf, ...),
 # are NaN where the function is not (pow of a negative number), or fail (clamp; max or min of an
 # array and a number). These go by the primitive's derivative, as those without a rule do.
-_WORSE_BY_JET = frozenset(
-    [
-        "log1p",
-        "expm1",
-        "erfc",
-        "tanh",
-        "asinh",
-        "acosh",
-        "atanh",
-        "pow",
-        "rem",
-        "clamp",
-        "max",
-        "min",
-    ]
-)
+_LOSSY = {"log1p", "expm1", "erfc", "tanh", "asinh", "acosh", "atanh"}
+_WORSE_BY_JET = _LOSSY | {"pow", "rem", "clamp", "max", "min"}
+_CALLS = {"jit", "pjit", "closed_call", "remat2", "checkpoint", "custom_vjp_call"}
 
 
 def _propagate(
@@ -291,43 +292,49 @@ def _live(jaxpr: Jaxpr) -> list[JaxprEqn]:
 
 
 def _apply(equation: JaxprEqn, inputs: list[Series], order: int) -> list[Series]:
+    """The series of one operation's outputs."""
     name, parameters = equation.primitive.name, equation.params
     moves = [len(series) > 1 for series in inputs]
-    smooth = [jnp.issubdtype(v.aval.dtype, jnp.inexact) for v in equation.outvars]
-    values = _bind(equation, [series[0] for series in inputs])
+    smooth = [_is_smooth(variable.aval) for variable in equation.outvars]
     if not any(moves) or not any(smooth):
-        return [(value,) for value in values]
-    if name in ("jit", "pjit", "closed_call", "remat2", "checkpoint", "custom_vjp_call"):
+        return [(value,) for value in _bind(equation, [series[0] for series in inputs])]
+    if name in _CALLS:
         inner = parameters["call_jaxpr" if "call_jaxpr" in parameters else "jaxpr"]
-        return _propagate(
-            getattr(inner, "jaxpr", inner), getattr(inner, "consts", []), inputs, order
-        )
+        constants = getattr(inner, "consts", [])
+        return _propagate(getattr(inner, "jaxpr", inner), constants, inputs, order)
     if name == "scan":
         return _scan(parameters, inputs, order)
     if name == "cond":
         return _cond(parameters, inputs, order)
+    if name == "pow" and (power := _whole_number(inputs[1])) is not None:
+        return _by_jet(lambda base: [jax.lax.integer_pow(base, power)], inputs[:1])
 
     def function(*moving: Array) -> list[Array]:
         rest = iter(moving)
         arguments = [next(rest) if m else s[0] for m, s in zip(moves, inputs, strict=True)]
-        outputs = _bind(equation, arguments)
-        return [output for output, is_smooth in zip(outputs, smooth, strict=True) if is_smooth]
+        return list(compress(_bind(equation, arguments), smooth))
 
-    moving = [series for m, series in zip(moves, inputs, strict=True) if m]
+    moving = list(compress(inputs, moves))
     if equation.primitive in jet_rules and name not in _WORSE_BY_JET:
-        firsts, rests = jet(
-            function, [s[0] for s in moving], [list(s[1:]) for s in moving], factorial_scaled=False
-        )
-        series = iter([(first, *rest) for first, rest in zip(firsts, rests, strict=True)])
+        series = iter(_by_jet(function, moving))
     else:
         series = iter(_by_derivative(function, moving, order, name))
-    return [next(series) if s else (v,) for s, v in zip(smooth, values, strict=True)]
+    if all(smooth):
+        return list(series)
+    values = _bind(equation, [series[0] for series in inputs])
+    return [next(series) if s else (value,) for s, value in zip(smooth, values, strict=True)]
 
 
 def _bind(equation: JaxprEqn, values: list[Any]) -> list[Array]:
     primitive = equation.primitive
     outputs = primitive.bind(*values, **primitive.get_bind_params(equation.params))
     return list(outputs) if primitive.multiple_results else [outputs]
+
+
+def _by_jet(function: Callable[..., list[Array]], inputs: list[Series]) -> list[Series]:
+    values, rests = [s[0] for s in inputs], [list(s[1:]) for s in inputs]
+    firsts, rests = jet(function, values, rests, factorial_scaled=False)
+    return [(first, *rest) for first, rest in zip(firsts, rests, strict=True)]
 
 
 def _by_derivative(
@@ -388,6 +395,16 @@ def _pad(series: Series, order: int) -> Series:
 
 
 def _pad_smooth(series: Series, order: int) -> Series:
-    return (
-        _pad(series, order) if jnp.issubdtype(jnp.result_type(series[0]), jnp.inexact) else series
-    )
+    return _pad(series, order) if _is_smooth(jax.typeof(series[0])) else series
+
+
+def _is_smooth(abstract_value: Any) -> bool:
+    return jnp.issubdtype(abstract_value.dtype, jnp.inexact)
+
+
+def _whole_number(exponent: Series) -> int | None:
+    """The exponent if it is known to be whole: a power of zero then has derivatives too."""
+    known = len(exponent) == 1 and not isinstance(exponent[0], jax.core.Tracer)
+    if known and np.size(exponent[0]) == 1 and float(exponent[0]).is_integer():
+        return int(exponent[0])
+    return None

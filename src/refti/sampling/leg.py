@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import jax
 import numpy as np
 
-from refti import autocorrelation
+from refti import share as shares
 from refti.cost import Meter
 from refti.draws import Draws
 from refti.errors import SamplingError
@@ -18,29 +18,9 @@ from refti.sampling.chains import Effort, run_chains
 from refti.sampling.evaluation import value_and_gradient, values
 from refti.sampling.lanes import exact_draws
 from refti.sampling.whitening import same_for_all
+from refti.share import Share
 
 ROUNDS_FOR_INSIDE = 64  # times the wanted number of exact draws made to get enough inside
-
-
-@dataclass(frozen=True)
-class Share:
-    """The share of a leg's start density that lies inside the support of its end density.
-
-    `drawn` points were looked at, of which `inside` lay inside; `not_a_number` of the others gave
-    NaN or +inf rather than zero, the first of them at `example`. `log_error` is the standard error
-    of the share's logarithm.
-    """
-
-    inside: int
-    drawn: int
-    not_a_number: int
-    log_error: float
-    example: tuple[float, ...] | None = None
-
-    @property
-    def log_share(self) -> float:
-        """The log of the share, which belongs into log z."""
-        return float(np.log(self.inside / self.drawn))
 
 
 @dataclass(frozen=True)
@@ -100,7 +80,7 @@ def draw_start(leg: Leg, effort: Effort, key: jax.Array, meter: Meter) -> tuple[
     """Delta[chain, draw] at exact draws inside the end's support, and the share inside."""
     wanted = effort.chains * effort.kept
     kept: list[np.ndarray] = []
-    share = Share(0, 0, 0, np.inf)
+    share = shares.NONE_YET
     for index in range(ROUNDS_FOR_INSIDE):
         delta, share = count_inside(leg, share, wanted, jax.random.fold_in(key, index), meter)
         kept.append(delta)
@@ -121,16 +101,7 @@ def count_inside(
     assert isinstance(leg.start, Reference)
     x = np.asarray(meter.call(exact_draws, leg.start, key, count))
     end, delta = values(leg, x, meter)
-    strange = np.isnan(end) | (end == np.inf)
-    example = share.example
-    if example is None and strange.any():
-        example = tuple(float(v) for v in x[np.argmax(strange)])
-    delta = delta[np.isfinite(delta)]
-    inside, drawn = share.inside + len(delta), share.drawn + count
-    # Half a draw is added on either side: none seen outside does not prove that there is none.
-    p = (inside + 0.5) / (drawn + 1)
-    error = float(np.sqrt((1 - p) / (p * drawn)))
-    return delta, Share(inside, drawn, share.not_a_number + int(strange.sum()), error, example)
+    return delta[np.isfinite(delta)], shares.counted(share, x, end)
 
 
 def _restricted(delta: np.ndarray) -> tuple[np.ndarray, Share]:
@@ -141,11 +112,8 @@ def _restricted(delta: np.ndarray) -> tuple[np.ndarray, Share]:
             "A chain at the start of the path never entered the support of its end. Check that "
             "the two densities overlap."
         )
-    p = inside.mean()
-    error = float(autocorrelation.standard_error(inside.astype(float))) / p
-    share = Share(int(inside.sum()), inside.size, 0, float(error))
     rows = [_stretched(row[keep], len(row)) for row, keep in zip(delta, inside, strict=True)]
-    return np.stack(rows), share
+    return np.stack(rows), shares.of_chains(inside)
 
 
 def _stretched(series: np.ndarray, length: int) -> np.ndarray:
@@ -161,8 +129,8 @@ def _stretched(series: np.ndarray, length: int) -> np.ndarray:
 def _starting_points(
     leg: Leg, pool: np.ndarray, shape: tuple[int, int], key: jax.Array, meter: Meter
 ) -> np.ndarray:
-    order = np.asarray(jax.random.permutation(key, len(pool)))
-    candidates = pool[order[: 4 * shape[0] * shape[1]]]
+    rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
+    candidates = pool[rng.permutation(len(pool))[: 4 * shape[0] * shape[1]]]
     # Inside at lambda = 1 is inside at every other rung but, perhaps, the start's own.
     inside = candidates[np.isfinite(value_and_gradient(leg, 1.0, *shape, meter)(candidates)[0])]
     if len(inside) == 0:

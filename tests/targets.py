@@ -1,0 +1,266 @@
+"""Targets: densities whose evidence is known in closed form, asymmetric on purpose.
+
+A symmetric target hides errors of sign, and a unit scale hides a missing Jacobian or determinant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import lgamma, log, pi
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from numpyro import distributions
+from scipy import integrate, stats
+from scipy.special import betaln, logsumexp
+
+import refti
+from refti.model import ValueAndGradient
+
+LOG_2_PI = log(2 * pi)
+
+
+@dataclass(frozen=True)
+class Target:
+    """A model, made when asked for, and the exact log of its integral."""
+
+    name: str
+    model: Callable[[], refti.Model]
+    log_z: float
+
+    def __str__(self) -> str:
+        return self.name
+
+
+GAUSSIAN_MEAN = np.array([3.0, -1.0, 0.5])
+GAUSSIAN_FACTOR = np.array([[0.5, 0.0, 0.0], [1.2, 2.0, 0.0], [-0.3, 0.4, 0.1]])
+GAUSSIAN_HEIGHT = 7.3
+SHAPES = np.array([0.7, 2.0, 5.0])
+
+
+def gaussian() -> refti.Model:
+    """A shifted, correlated, scaled Gaussian of height exp(7.3)."""
+    precision = np.linalg.inv(GAUSSIAN_FACTOR @ GAUSSIAN_FACTOR.T)
+
+    def log_density(x):
+        shifted = x - GAUSSIAN_MEAN
+        return GAUSSIAN_HEIGHT - 0.5 * shifted @ precision @ shifted
+
+    return refti.Model(log_density, dim=3)
+
+
+def log_gamma() -> refti.Model:
+    """Logarithms of Gamma variables: each with an exponential and a doubly exponential tail."""
+    return refti.Model(lambda x: jnp.sum(SHAPES * x - jnp.exp(x)), dim=3)
+
+
+def half_normal(scale: float = 0.8) -> refti.Model:
+    """A normal cut at its centre, without its factor 2."""
+    return refti.Model(lambda s: -0.5 * (s / scale) ** 2, {"s": refti.positive()})
+
+
+def beta(a: float = 2.0, b: float = 5.0) -> refti.Model:
+    """A Beta density without its constant."""
+    return refti.Model(
+        lambda p: (a - 1) * jnp.log(p) + (b - 1) * jnp.log1p(-p), {"p": refti.interval(0, 1)}
+    )
+
+
+def beta_on_2_5() -> refti.Model:
+    """(u - 2)^1.5 (5 - u)^0.5 between 2 and 5."""
+    return refti.Model(
+        lambda u: 1.5 * jnp.log(u - 2) + 0.5 * jnp.log(5 - u), {"u": refti.interval(2, 5)}
+    )
+
+
+def gamma_below() -> refti.Model:
+    """(3 - u)^1.5 exp(-2 (3 - u)) below 3."""
+    return refti.Model(lambda u: 1.5 * jnp.log(3 - u) - 2 * (3 - u), {"u": refti.upper(3)})
+
+
+def gamma_above() -> refti.Model:
+    """(u + 1)^2 exp(-(u + 1) / 2) above -1."""
+    return refti.Model(lambda u: 2 * jnp.log(u + 1) - 0.5 * (u + 1), {"u": refti.lower(-1)})
+
+
+def dirichlet() -> refti.Model:
+    """A normalised Dirichlet density on the simplex."""
+    return refti.Model(
+        lambda p: distributions.Dirichlet(np.array([2.0, 3.0, 4.5])).log_prob(p),
+        {"p": refti.simplex(3)},
+    )
+
+
+def ordered() -> refti.Model:
+    """Three normals of scale 2 about 1, in increasing order: a sixth of their cube's mass."""
+    return refti.Model(lambda c: -0.5 * jnp.sum(((c - 1) / 2) ** 2), {"c": refti.ordered(3)})
+
+
+def lkj() -> refti.Model:
+    """A normalised LKJ density of the Cholesky factor of a correlation matrix."""
+    return refti.Model(
+        lambda factor: distributions.LKJCholesky(3, 1.7).log_prob(factor),
+        {"factor": refti.correlation_cholesky(3)},
+    )
+
+
+def product() -> refti.Model:
+    """A half-normal, a Beta on (2, 5) twice and a scaled normal, independent of each other."""
+
+    def log_density(values):
+        share = values["share"]
+        return (
+            -0.5 * (values["scale"] / 0.8) ** 2
+            + jnp.sum(1.5 * jnp.log(share - 2) + 0.5 * jnp.log(5 - share))
+            - 0.5 * ((values["shift"] + 4) / 3) ** 2
+        )
+
+    supports = {
+        "scale": refti.positive(),
+        "share": refti.interval(2, 5, shape=(2,)),
+        "shift": refti.real(),
+    }
+    return refti.Model(log_density, supports)
+
+
+COVARIATES = np.array([[1.0, x] for x in (-1.4, -0.6, 0.1, 0.5, 1.1, 2.3)])
+RESPONSES = np.array([-0.9, 0.3, 1.9, 2.2, 3.1, 6.0])
+NOISE = 0.4
+PRIOR_MEAN, PRIOR_SCALE = np.array([1.0, 1.0]), np.array([2.0, 1.5])
+
+
+def regression(*, columns: int = 2, noise: float = NOISE) -> refti.Model:
+    """A conjugate linear regression on the first columns, its prior and likelihood apart."""
+    design = COVARIATES[:, :columns]
+
+    def log_prior(b):
+        return jnp.sum(
+            distributions.Normal(PRIOR_MEAN[:columns], PRIOR_SCALE[:columns]).log_prob(b)
+        )
+
+    def log_likelihood(b):
+        return jnp.sum(distributions.Normal(design @ b, noise).log_prob(RESPONSES))
+
+    return refti.Model(
+        log_prior=log_prior,
+        log_likelihood=log_likelihood,
+        parameters={"b": refti.real(shape=(columns,))},
+    )
+
+
+def regression_log_z(*, columns: int = 2, noise: float = NOISE) -> float:
+    """The density of the responses when the coefficients are integrated out."""
+    design = COVARIATES[:, :columns]
+    spread = design @ np.diag(PRIOR_SCALE[:columns] ** 2) @ design.T
+    return stats.multivariate_normal(
+        design @ PRIOR_MEAN[:columns], spread + noise**2 * np.eye(len(RESPONSES))
+    ).logpdf(RESPONSES)
+
+
+HALF_NORMAL_LOG_Z = log(0.8) + 0.5 * LOG_2_PI - log(2)
+BETA_ON_2_5_LOG_Z = 3 * log(3) + float(betaln(2.5, 1.5))
+
+TARGETS = (
+    Target(
+        "gaussian",
+        gaussian,
+        GAUSSIAN_HEIGHT + 1.5 * LOG_2_PI + float(np.log(np.diag(GAUSSIAN_FACTOR)).sum()),
+    ),
+    Target("log_gamma", log_gamma, sum(lgamma(a) for a in SHAPES)),
+    Target("half_normal", half_normal, HALF_NORMAL_LOG_Z),
+    Target("beta", beta, float(betaln(2, 5))),
+    Target("beta_on_2_5", beta_on_2_5, BETA_ON_2_5_LOG_Z),
+    Target("gamma_below", gamma_below, lgamma(2.5) - 2.5 * log(2)),
+    Target("gamma_above", gamma_above, lgamma(3) + 3 * log(2)),
+    Target("dirichlet", dirichlet, 0.0),
+    Target("ordered", ordered, 3 * (log(2) + 0.5 * LOG_2_PI) - log(6)),
+    Target("lkj", lkj, 0.0),
+    Target(
+        "product",
+        product,
+        HALF_NORMAL_LOG_Z + 2 * BETA_ON_2_5_LOG_Z + log(3) + 0.5 * LOG_2_PI,
+    ),
+    Target("regression", regression, float(regression_log_z())),
+)
+
+CUT = 0.3
+
+
+def cut_gaussian(outside: float = -np.inf) -> refti.Model:
+    """A correlated Gaussian cut at x[0] >= 0.3, of which only the density's values tell."""
+
+    def log_density(x):
+        inside = -0.5 * (x[0] ** 2 + 2 * (x[1] - 0.8 * x[0]) ** 2)
+        return jnp.where(x[0] >= CUT, inside, outside)
+
+    return refti.Model(log_density, dim=2, start=[1.0, 0.5])
+
+
+def declared_cut_gaussian() -> refti.Model:
+    """The same density with its bound declared."""
+    return refti.Model(
+        lambda a, b: -0.5 * (a**2 + 2 * (b - 0.8 * a) ** 2),
+        {"a": refti.lower(CUT), "b": refti.real()},
+    )
+
+
+CUT_LOG_Z = LOG_2_PI - 0.5 * log(2) + float(stats.norm.logsf(CUT))
+
+
+def quartic(dim: int = 20) -> refti.Model:
+    """A smooth density with lighter tails than any Gaussian."""
+    return refti.Model(lambda x: -0.5 * jnp.sum(x**2) - 0.1 * jnp.sum(x**4), dim=dim)
+
+
+def quartic_log_z(dim: int = 20) -> float:
+    """Its evidence: one dimension by quadrature, as often as there are dimensions."""
+    one, _ = integrate.quad(lambda x: np.exp(-0.5 * x**2 - 0.1 * x**4), -12, 12, epsabs=1e-13)
+    return dim * log(one)
+
+
+def evaluate(model: refti.Model) -> ValueAndGradient:
+    """Values and gradients of a model at points x[n, dim], -inf and 0 outside, without its lanes."""
+    program = jax.jit(jax.vmap(jax.value_and_grad(model.log_density)))
+
+    def both(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        with jax.enable_x64(True):
+            values, gradients = (np.asarray(a) for a in program(jnp.asarray(x)))
+        usable = np.isfinite(values) & np.isfinite(gradients).all(axis=1)
+        return (
+            np.where(np.isfinite(values), values, -np.inf),
+            np.where(usable[:, None], gradients, 0.0),
+        )
+
+    return both
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Points of a box in one or two dimensions and the log of exp(log_density) * cell at each."""
+
+    points: np.ndarray
+    log_masses: np.ndarray
+
+    @property
+    def log_integral(self) -> float:
+        """The integral by the trapezoid rule, exact to rounding where the density has decayed."""
+        return float(logsumexp(self.log_masses))
+
+    def moments(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The mean and the standard deviation of values[n, ...] under the density."""
+        share = np.exp(self.log_masses - self.log_integral)
+        mean = share @ values
+        return mean, np.sqrt(share @ (values - mean) ** 2)
+
+
+def grid(
+    log_density: Callable[[jax.Array], jax.Array], low: np.ndarray, high: np.ndarray, count: int
+) -> Grid:
+    """The density on an even grid over a box; at the box's faces it must have vanished."""
+    axes = [np.linspace(a, b, count) for a, b in zip(low, high, strict=True)]
+    points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
+    cell = sum(log(axis[1] - axis[0]) for axis in axes)
+    values = np.asarray(jax.jit(jax.vmap(log_density))(jnp.asarray(points)))
+    return Grid(points, np.where(np.isfinite(values), values, -np.inf) + cell)
