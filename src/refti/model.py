@@ -85,7 +85,8 @@ class Model:
 
     def log_density(self, x: Float[Array, " dim"]) -> Float[Array, ""]:
         """The log density of unconstrained coordinates, Jacobian included."""
-        return self.density.log_density(x)
+        with jax.enable_x64(True):
+            return self.density.log_density(jnp.asarray(x, jnp.float64))
 
     def constrain(self, x: Float[Array, " dim"]) -> dict[str, Float[Array, "..."]]:
         """The named parameter values at unconstrained coordinates."""
@@ -211,15 +212,14 @@ def _traced_factor(
     except jax.errors.JAXTypeError as error:
         raise ModelError(
             f"{role} cannot be traced by JAX: {_first_line(error)} ({_where(error)}). Write it "
-            "with jax.numpy and without Python branches on parameter values; a black-box function "
-            "has its own entry, refti.from_callable."
+            "with jax.numpy and without Python branches on parameter values. Black-box functions get "
+            "an entry of their own, refti.from_callable, which this version does not have yet."
         ) from error
     except Exception as error:
         expected = f"an array of shape ({dim},)" if dim is not None else f"{sorted(parameters)}"
         raise ModelError(
             f"{role} failed when called with {expected}: {type(error).__name__}: "
-            f"{_first_line(error)} ({_where(error)}). Functions that JAX cannot run have their "
-            "own entry, refti.from_callable."
+            f"{_first_line(error)} ({_where(error)})."
         ) from error
     if any(getattr(c, "dtype", None) == jnp.float32 for c in program.consts):
         warnings.warn(

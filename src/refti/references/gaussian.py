@@ -54,11 +54,11 @@ class Gaussian:
 def gaussian(mean: np.ndarray, factor: np.ndarray, log_height: float) -> Gaussian:
     """The Gaussian of a mean and a lower Cholesky factor, or a vector of standard deviations."""
     if factor.ndim == 2:
-        inverse = np.linalg.solve(factor, np.eye(len(mean)))
-        inverse = np.tril(inverse)
+        inverse = np.tril(np.linalg.solve(factor, np.eye(len(mean))))
     else:
         inverse = 1.0 / factor
-    return Gaussian(*(jnp.asarray(a, jnp.float64) for a in (mean, factor, inverse, log_height)))
+    # NumPy keeps 64 bits wherever this is called; JAX would round outside of refti's own calls.
+    return Gaussian(*(np.asarray(a, np.float64) for a in (mean, factor, inverse, log_height)))
 
 
 def _apply(factor: Array, vector: Float[Array, " dim"]) -> Float[Array, " dim"]:

@@ -181,9 +181,7 @@ def _ascend(
     return np.asarray(jax.jit(jax.vmap(climb))(starts)) @ whitening.T
 
 
-def _refuse_cusp(
-    rows: Float[np.ndarray, "ray term"], rays: Float[np.ndarray, "ray dim"]
-) -> None:
+def _refuse_cusp(rows: Float[np.ndarray, "ray term"], rays: Float[np.ndarray, "ray dim"]) -> None:
     """Refuse a ray along which a derivative is infinite or not a number."""
     finite = np.isfinite(rows).all(axis=1)
     if not finite.all():

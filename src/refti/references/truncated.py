@@ -126,11 +126,13 @@ def _inverse_log_lower_tail(log_share: Float[Array, "*shape"]) -> Float[Array, "
     double = -2 * jnp.minimum(log_share, -100.0) - np.log(2 * np.pi)
     far = -jnp.sqrt(double - jnp.log(double))
     x = jnp.where(log_share < -100.0, far, ndtri(jnp.exp(jnp.minimum(log_share, np.log(0.5)))))
-    for _ in range(3):
+
+    def newton(_: int, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
         log_value = log_lower_tail(x)
         log_slope = -0.5 * x**2 - 0.5 * np.log(2 * np.pi) - log_value
-        x = x - (log_value - log_share) * jnp.exp(-log_slope)
-    return x
+        return x - (log_value - log_share) * jnp.exp(-log_slope)
+
+    return jax.lax.fori_loop(0, 3, newton, x)
 
 
 def _strictly_inside(
