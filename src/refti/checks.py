@@ -46,14 +46,14 @@ def check_legs(legs: Sequence[Draws], divergences: np.ndarray) -> list[Check]:
         at_most(
             "convergence",
             r_hats.max(),
-            1.05,
+            1.02,
             "the chains of a rung disagree (R-hat); sample longer (warmup=, kept=), or look for "
             "several modes",
         ),
         at_least(
             "effective draws",
             sizes.min(),
-            100.0,
+            200.0,
             "a rung has too few effective draws for its error to be known; raise kept=",
         ),
         at_most(

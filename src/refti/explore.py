@@ -13,13 +13,15 @@ import numpy as np
 
 from refti.cost import Meter
 from refti.errors import ModelError
-from refti.mode import Mode, find_mode
+from refti.mode import Mode, climb, find_mode
 from refti.model import Model, ValueAndGradient
 from refti.path import Leg
 from refti.preflight import preflight
 from refti.sampling.chains import Effort, run_chains
 from refti.sampling.evaluation import value_and_gradient
 from refti.sampling.whitening import same_for_all
+
+OTHER_STARTS = 4  # searched for other modes than the one uphill of the best start
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,23 @@ class Exploration:
         return find_mode(self.evaluate, start)
 
     @cached_property
+    def peaks(self) -> np.ndarray:
+        """The mode and what is uphill of other starts, x[peak, dim]: where chains set out.
+
+        Peaks at the bottom of the density are left out: ends of searches that did not arrive.
+        """
+        if self.given is not None:
+            return self.mode.x[None]
+        picks = np.linspace(1, len(self.starts) - 1, OTHER_STARTS).astype(int)
+        plain = np.eye(self.model.dim)
+        found = [
+            climb(self.evaluate, self.starts[pick], factor=plain, iterations=100)
+            for pick in np.unique(picks[picks > 0])
+        ]
+        height = self.mode.log_density - 10 - 2 * self.model.dim
+        return np.stack([self.mode.x, *(x for x, value in found if value > height)])
+
+    @cached_property
     def draws(self) -> np.ndarray:
         """Draws of the density, x[draw, dim]: the user's, or by chains on every lane."""
         if self.given is not None:
@@ -69,7 +88,7 @@ class Exploration:
         chains = run_chains(
             self.leg,
             np.full(self.rungs, self.lam),
-            self._around_mode(factor),
+            self._around_peaks(factor),
             same_for_all(self.mode.x, factor, self.rungs),
             replace(self.effort, warmup=stretches, kept=stretches),
             self.key,
@@ -80,17 +99,18 @@ class Exploration:
         )
         return chains.x.reshape(-1, self.model.dim)
 
-    def _around_mode(self, factor: np.ndarray) -> np.ndarray:
-        """Points spread about the mode, those outside the support drawn in towards it."""
-        rng = np.random.default_rng(self.seed)
-        offsets = rng.normal(size=(self.rungs * self.effort.chains, len(factor))) @ factor.T
+    def _around_peaks(self, factor: np.ndarray) -> np.ndarray:
+        """Points spread about each peak in turn, those outside the support drawn in towards it."""
+        lanes = self.rungs * self.effort.chains
+        centres = self.peaks[np.arange(lanes) % len(self.peaks)]
+        offsets = np.random.default_rng(self.seed).normal(size=centres.shape) @ factor.T
         for _ in range(20):
-            values, _ = self.evaluate(self.mode.x + offsets)
+            values, _ = self.evaluate(centres + offsets)
             outside = ~np.isfinite(values)
             if not outside.any():
                 break
             offsets[outside] *= 0.5
-        return (self.mode.x + offsets).reshape(self.rungs, self.effort.chains, -1)
+        return (centres + offsets).reshape(self.rungs, self.effort.chains, -1)
 
 
 def unconstrained_draws(model: Model, draws: Mapping[str, Any]) -> np.ndarray:

@@ -54,28 +54,10 @@ class Mode:
 
 def find_mode(evaluate: ValueAndGradient, start: np.ndarray) -> Mode:
     """The mode uphill of a start: L-BFGS, then again in coordinates whitened by what it learned."""
-
-    def objective(
-        u: np.ndarray, origin: np.ndarray, factor: np.ndarray
-    ) -> tuple[float, np.ndarray]:
-        value, gradient = evaluate((origin + factor @ u)[None])
-        if not np.isfinite(value[0]):
-            return np.inf, np.zeros_like(u)
-        return -value[0], -(factor.T @ gradient[0])
-
     origin, factor = start, np.eye(len(start))
     for _ in range(2):
-        found = optimize.minimize(
-            objective,
-            np.zeros_like(start),
-            args=(origin, factor),
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": 400, "maxcor": 20, "ftol": 1e-13, "gtol": 1e-7},
-        )
-        origin = origin + factor @ found.x
-        hessian = _curvature(evaluate, origin, factor, STEP)
-        factor = factor @ _bounded_inverse_root(hessian)
+        origin, _ = climb(evaluate, origin, factor=factor, iterations=400)
+        factor = factor @ _bounded_inverse_root(_curvature(evaluate, origin, factor, STEP))
     fine = _curvature(evaluate, origin, factor, STEP)
     coarse = _curvature(evaluate, origin, factor, COARSE_STEP)
     size = np.abs(fine).max()
@@ -83,6 +65,27 @@ def find_mode(evaluate: ValueAndGradient, start: np.ndarray) -> Mode:
     inverse = np.linalg.inv(factor)
     value, _ = evaluate(origin[None])
     return Mode(origin, float(value[0]), inverse.T @ fine @ inverse, float(disagreement))
+
+
+def climb(
+    evaluate: ValueAndGradient, start: np.ndarray, *, factor: np.ndarray, iterations: int
+) -> tuple[np.ndarray, float]:
+    """The point that L-BFGS reaches in the coordinates of a factor, and the log density there."""
+
+    def descent(u: np.ndarray) -> tuple[float, np.ndarray]:
+        value, gradient = evaluate((start + factor @ u)[None])
+        if not np.isfinite(value[0]):
+            return np.inf, np.zeros_like(u)
+        return -value[0], -(factor.T @ gradient[0])
+
+    found = optimize.minimize(
+        descent,
+        np.zeros_like(start),
+        jac=True,
+        method="L-BFGS-B",
+        options={"maxiter": iterations, "maxcor": 20, "ftol": 1e-13, "gtol": 1e-7},
+    )
+    return start + factor @ found.x, -float(found.fun)
 
 
 def _curvature(

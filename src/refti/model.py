@@ -212,8 +212,8 @@ def _traced_factor(
     except jax.errors.JAXTypeError as error:
         raise ModelError(
             f"{role} cannot be traced by JAX: {_first_line(error)} ({_where(error)}). Write it "
-            "with jax.numpy and without Python branches on parameter values. Black-box functions get "
-            "an entry of their own, refti.from_callable, which this version does not have yet."
+            "with jax.numpy and without Python branches on parameter values. Black-box functions "
+            "get an entry of their own, refti.from_callable, which this version does not have yet."
         ) from error
     except Exception as error:
         expected = f"an array of shape ({dim},)" if dim is not None else f"{sorted(parameters)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -58,7 +59,8 @@ def gaussian(mean: np.ndarray, factor: np.ndarray, log_height: float) -> Gaussia
     else:
         inverse = 1.0 / factor
     # NumPy keeps 64 bits wherever this is called; JAX would round outside of refti's own calls.
-    return Gaussian(*(np.asarray(a, np.float64) for a in (mean, factor, inverse, log_height)))
+    numbers: Any = (np.asarray(a, np.float64) for a in (mean, factor, inverse, log_height))
+    return Gaussian(*numbers)
 
 
 def _apply(factor: Array, vector: Float[Array, " dim"]) -> Float[Array, " dim"]:

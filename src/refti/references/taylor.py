@@ -10,21 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import compress
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax.experimental.jet import jet, jet_rules
-from jax.extend.core import Jaxpr, JaxprEqn, Literal
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 from refti.errors import ReferenceFitError
-
-LogDensity = Callable[[Float[Array, " dim"]], Float[Array, ""]]
-Series = tuple[Array, ...]
-"""A quantity's coefficients along the ray; one alone is a quantity that does not move."""
+from refti.references.series import LogDensity, ray_coefficients
 
 # The highest the expansion may climb above its value at the mode, in nats. A higher peak far
 # away is where its mass would be, and no sampler started near the mode would tell.
@@ -95,25 +88,11 @@ def expand(
     rows = over_rays(rays)
     _refuse_cusp(rows, rays)
     _refuse_misfit(log_density, mode, rows, rays)
-    ascended = _ascend(coefficients, whitening, rays, rows[:, -1], order)
-    rays, rows = np.concatenate([rays, ascended]), np.concatenate([rows, over_rays(ascended)])
     widths = np.linalg.norm(whitening, axis=1)
-    for ray, row in zip(rays, rows, strict=True):
-        _refuse_growth(row, int(np.argmax(np.abs(ray) / widths)))
+    _refuse_growth(rows, rays / widths)
+    ascended = _ascend(coefficients, whitening, rays, rows[:, -1], order)
+    _refuse_growth(over_rays(ascended), ascended / widths)
     return TaylorExpansion(mode, order, log_density)
-
-
-def ray_coefficients(
-    log_density: LogDensity,
-    mode: Float[Array, " dim"],
-    ray: Float[Array, " dim"],
-    order: int,
-) -> Float[Array, " term"]:
-    """The Taylor coefficients in t of log_density(mode + t ray), from order 0 to `order`."""
-    program = jax.make_jaxpr(log_density)(mode)
-    moving = (mode, ray, *[jnp.zeros_like(ray)] * (order - 1))
-    (series,) = _propagate(program.jaxpr, program.consts, [moving], order)
-    return jnp.stack(_pad(series, order))
 
 
 def _batched(function: Callable[[Array], Array]) -> Callable[[np.ndarray], np.ndarray]:
@@ -158,7 +137,7 @@ def _ascend(
     value_and_slope = jax.value_and_grad(lambda u: coefficients(whitening @ u)[-1])
 
     def climb(start: Float[Array, " dim"]) -> Float[Array, " dim"]:
-        def step(_: int, state: tuple[Array, Array, Array, Array]) -> tuple[Array, ...]:
+        def step(_: Int[Array, ""], state: tuple[Array, Array, Array, Array]) -> tuple[Array, ...]:
             u, top, slope, length = state
             along = slope - jnp.dot(slope, u) * u
             trial = u + length * along / (jnp.linalg.norm(along) + jnp.finfo(u.dtype).tiny)
@@ -172,7 +151,9 @@ def _ascend(
                 length * jnp.where(better, 1.5, 0.5),
             )
 
-        return jax.lax.fori_loop(0, 60, step, (start, *value_and_slope(start), jnp.array(0.3)))[0]
+        # From a height below all others, the first step only finds the height of the start.
+        state = (start, jnp.array(-jnp.inf), jnp.zeros_like(start), jnp.array(0.2))
+        return jax.lax.fori_loop(0, 60, step, state)[0]
 
     starts = np.linalg.solve(whitening, rays.T).T
     lengths = np.linalg.norm(starts, axis=1)
@@ -211,31 +192,39 @@ def _refuse_misfit(
         raise ReferenceFitError(_no_derivatives(rows.shape[1] - 1, parameter))
 
 
-def _refuse_growth(row: Float[np.ndarray, " term"], parameter: int) -> None:
+def _refuse_growth(rows: Float[np.ndarray, "ray term"], rays: Float[np.ndarray, "ray dim"]) -> None:
     """Refuse a ray along which the expansion has no integral, or none near the mode."""
-    radius, order = _radius(row), len(row) - 1
-    place = f"The Taylor expansion of order {order} cannot be a density: along a direction led by"
-    advice = "Use another order, or a sampled-covariance reference instead."
+    order = rows.shape[1] - 1
+    for row, parameter in zip(rows, np.argmax(np.abs(rays), axis=1), strict=True):
+        fault = _growth(row)
+        if fault is not None:
+            raise ReferenceFitError(
+                f"The Taylor expansion of order {order} cannot be a density: along a direction "
+                f"led by parameter {parameter} {fault}. Use another order, or a "
+                "sampled-covariance reference instead."
+            )
+
+
+def _growth(row: Float[np.ndarray, " term"]) -> str | None:
+    """What keeps the polynomial along a ray from being a log density around the mode, if any."""
+    radius = _radius(row)
     if not np.isfinite(radius):
-        raise ReferenceFitError(f"{place} parameter {parameter} it is constant. {advice}")
-    scaled = row * radius ** np.arange(order + 1)
+        return "it is constant"
+    scaled = row * radius ** np.arange(len(row))
     scaled[0] = 0.0
     scaled[np.abs(scaled) < _ROUNDING] = 0.0
     degree = int(np.flatnonzero(scaled)[-1])
     if degree % 2 or scaled[degree] > 0:
-        raise ReferenceFitError(
-            f"{place} parameter {parameter} it grows without bound; expected a highest term of "
-            f"even degree and negative, got degree {degree} with coefficient {row[degree]:.3g}. "
-            f"{advice}"
+        return (
+            "it grows without bound; expected a highest term of even degree and negative, got "
+            f"degree {degree} with coefficient {row[degree]:.3g}"
         )
     turns = np.roots(np.polyder(scaled[degree::-1]))
     turns = turns[np.abs(turns.imag) < 1e-6 * (1 + np.abs(turns.real))].real
     climb = max(np.polyval(scaled[::-1], turns), default=0.0)
     if climb > _HIGHEST_CLIMB:
-        raise ReferenceFitError(
-            f"{place} parameter {parameter} it climbs {climb:.3g} nats above the mode; "
-            f"expected at most {_HIGHEST_CLIMB:g}. {advice}"
-        )
+        return f"it climbs {climb:.3g} nats above the mode; expected at most {_HIGHEST_CLIMB:g}"
+    return None
 
 
 def _radius(row: Float[np.ndarray, " term"]) -> float:
@@ -250,159 +239,3 @@ def _no_derivatives(order: int, parameter: int) -> str:
         f"led by parameter {parameter}: it has a cusp, a kink or an edge there. Use a "
         "sampled-covariance reference instead, or expand the smooth part of the density."
     )
-
-
-# From here on: Taylor arithmetic. A program is run on series in the place of numbers.
-
-# Rules of jet that lose digits of the value itself (log1p as log(1 + x), erfc as 1 - erf, ...),
-# are NaN where the function is not (pow of a negative number), or fail (clamp; max or min of an
-# array and a number). These go by the primitive's derivative, as those without a rule do.
-_LOSSY = {"log1p", "expm1", "erfc", "tanh", "asinh", "acosh", "atanh"}
-_WORSE_BY_JET = _LOSSY | {"pow", "rem", "clamp", "max", "min"}
-_CALLS = {"jit", "pjit", "closed_call", "remat2", "checkpoint", "custom_vjp_call"}
-
-
-def _propagate(
-    jaxpr: Jaxpr, constants: list[Any], inputs: list[Series], order: int
-) -> list[Series]:
-    """The series of a program's outputs, from those of its inputs."""
-    known: dict[Any, Series] = {v: (c,) for v, c in zip(jaxpr.constvars, constants, strict=True)}
-    known.update(zip(jaxpr.invars, inputs, strict=True))
-
-    def read(atom: Any) -> Series:
-        return (atom.val,) if isinstance(atom, Literal) else known[atom]
-
-    for equation in _live(jaxpr):
-        outputs = _apply(equation, [read(atom) for atom in equation.invars], order)
-        known.update(zip(equation.outvars, outputs, strict=True))
-    return [read(atom) for atom in jaxpr.outvars]
-
-
-def _live(jaxpr: Jaxpr) -> list[JaxprEqn]:
-    """The equations that the outputs depend on; those of a derivative are fewer than all."""
-    wanted = {atom for atom in jaxpr.outvars if not isinstance(atom, Literal)}
-    live = []
-    for equation in reversed(jaxpr.eqns):
-        if wanted.intersection(equation.outvars):
-            live.append(equation)
-            wanted.update(a for a in equation.invars if not isinstance(a, Literal))
-    return live[::-1]
-
-
-def _apply(equation: JaxprEqn, inputs: list[Series], order: int) -> list[Series]:
-    """The series of one operation's outputs."""
-    name, parameters = equation.primitive.name, equation.params
-    moves = [len(series) > 1 for series in inputs]
-    smooth = [_is_smooth(variable.aval) for variable in equation.outvars]
-    if not any(moves) or not any(smooth):
-        return [(value,) for value in _bind(equation, [series[0] for series in inputs])]
-    if name in _CALLS:
-        inner = parameters["call_jaxpr" if "call_jaxpr" in parameters else "jaxpr"]
-        constants = getattr(inner, "consts", [])
-        return _propagate(getattr(inner, "jaxpr", inner), constants, inputs, order)
-    if name == "scan":
-        return _scan(parameters, inputs, order)
-    if name == "cond":
-        return _cond(parameters, inputs, order)
-    if name == "pow" and (power := _whole_number(inputs[1])) is not None:
-        return _by_jet(lambda base: [jax.lax.integer_pow(base, power)], inputs[:1])
-
-    def function(*moving: Array) -> list[Array]:
-        rest = iter(moving)
-        arguments = [next(rest) if m else s[0] for m, s in zip(moves, inputs, strict=True)]
-        return list(compress(_bind(equation, arguments), smooth))
-
-    moving = list(compress(inputs, moves))
-    if equation.primitive in jet_rules and name not in _WORSE_BY_JET:
-        series = iter(_by_jet(function, moving))
-    else:
-        series = iter(_by_derivative(function, moving, order, name))
-    if all(smooth):
-        return list(series)
-    values = _bind(equation, [series[0] for series in inputs])
-    return [next(series) if s else (value,) for s, value in zip(smooth, values, strict=True)]
-
-
-def _bind(equation: JaxprEqn, values: list[Any]) -> list[Array]:
-    primitive = equation.primitive
-    outputs = primitive.bind(*values, **primitive.get_bind_params(equation.params))
-    return list(outputs) if primitive.multiple_results else [outputs]
-
-
-def _by_jet(function: Callable[..., list[Array]], inputs: list[Series]) -> list[Series]:
-    values, rests = [s[0] for s in inputs], [list(s[1:]) for s in inputs]
-    firsts, rests = jet(function, values, rests, factorial_scaled=False)
-    return [(first, *rest) for first, rest in zip(firsts, rests, strict=True)]
-
-
-def _by_derivative(
-    function: Callable[..., list[Array]], inputs: list[Series], order: int, name: str
-) -> list[Series]:
-    """The series of f(u(t)) by integrating that of f'(u(t)) u'(t), which is one order shorter.
-
-    Serves every primitive that JAX can differentiate, and obeys custom derivatives.
-    """
-
-    def slope(values: list[Array], rates: list[Array]) -> list[Array]:
-        return jax.jvp(function, values, rates)[1]
-
-    values = [series[0] for series in inputs]
-    rates = [tuple(k * c for k, c in enumerate(series) if k) for series in inputs]
-    try:
-        program = jax.make_jaxpr(slope)(values, [rate[0] for rate in rates])
-    except (NotImplementedError, TypeError, ValueError) as error:
-        raise ReferenceFitError(
-            f'The log density uses the operation "{name}", which JAX cannot differentiate: '
-            f"{str(error).splitlines()[0]} Use a sampled-covariance reference instead."
-        ) from error
-    shorter = [series[:order] for series in inputs] + rates
-    slopes = _propagate(program.jaxpr, program.consts, shorter, order - 1)
-    return [
-        (value, *(c / k for k, c in enumerate(_pad(s, order - 1), start=1)))
-        for value, s in zip(function(*values), slopes, strict=True)
-    ]
-
-
-def _scan(parameters: dict[str, Any], inputs: list[Series], order: int) -> list[Series]:
-    body, fixed = parameters["jaxpr"], inputs[: parameters["num_consts"]]
-    start = len(fixed) + parameters["num_carry"]
-
-    def step(carry: list[Series], row: list[Series]) -> tuple[list[Series], list[Series]]:
-        outputs = _propagate(body.jaxpr, body.consts, [*fixed, *carry, *row], order)
-        count = len(carry)
-        return [_pad_smooth(s, order) for s in outputs[:count]], outputs[count:]
-
-    # What is carried may begin at rest and move later: its series is kept whole throughout.
-    carry = [_pad_smooth(s, order) for s in inputs[len(fixed) : start]]
-    options = {key: parameters[key] for key in ("length", "reverse", "unroll")}
-    carry, rows = jax.lax.scan(step, carry, inputs[start:], **options)
-    return [*carry, *rows]
-
-
-def _cond(parameters: dict[str, Any], inputs: list[Series], order: int) -> list[Series]:
-    def run(branch: Any, operands: list[Series]) -> list[Series]:
-        outputs = _propagate(branch.jaxpr, branch.consts, operands, order)
-        return [_pad_smooth(s, order) for s in outputs]
-
-    branches = [partial(run, branch) for branch in parameters["branches"]]
-    return jax.lax.switch(inputs[0][0], branches, inputs[1:])
-
-
-def _pad(series: Series, order: int) -> Series:
-    return (*series, *[jnp.zeros_like(series[0])] * (order + 1 - len(series)))
-
-
-def _pad_smooth(series: Series, order: int) -> Series:
-    return _pad(series, order) if _is_smooth(jax.typeof(series[0])) else series
-
-
-def _is_smooth(abstract_value: Any) -> bool:
-    return jnp.issubdtype(abstract_value.dtype, jnp.inexact)
-
-
-def _whole_number(exponent: Series) -> int | None:
-    """The exponent if it is known to be whole: a power of zero then has derivatives too."""
-    known = len(exponent) == 1 and not isinstance(exponent[0], jax.core.Tracer)
-    if known and np.size(exponent[0]) == 1 and float(exponent[0]).is_integer():
-        return int(exponent[0])
-    return None

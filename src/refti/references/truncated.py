@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.scipy.special import ndtr, ndtri
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key
 
 Constrain = Callable[[Float[Array, " dim"]], tuple[Float[Array, " dim"], Float[Array, ""]]]
 Unconstrain = Callable[[Float[Array, " dim"]], Float[Array, " dim"]]
@@ -127,7 +127,7 @@ def _inverse_log_lower_tail(log_share: Float[Array, "*shape"]) -> Float[Array, "
     far = -jnp.sqrt(double - jnp.log(double))
     x = jnp.where(log_share < -100.0, far, ndtri(jnp.exp(jnp.minimum(log_share, np.log(0.5)))))
 
-    def newton(_: int, x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
+    def newton(_: Int[Array, ""], x: Float[Array, "*shape"]) -> Float[Array, "*shape"]:
         log_value = log_lower_tail(x)
         log_slope = -0.5 * x**2 - 0.5 * np.log(2 * np.pi) - log_value
         return x - (log_value - log_share) * jnp.exp(-log_slope)
