@@ -221,7 +221,7 @@ def quartic_log_z(dim: int = 20) -> float:
 
 
 def evaluate(model: refti.Model) -> ValueAndGradient:
-    """Values and gradients of a model at points x[n, dim], -inf and 0 outside, without its lanes."""
+    """Values and gradients of a model at points x[n, dim], -inf and 0 outside."""
     program = jax.jit(jax.vmap(jax.value_and_grad(model.log_density)))
 
     def both(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

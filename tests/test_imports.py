@@ -41,6 +41,7 @@ ORDER = [
     "run",
     "pipeline",
     "evidence",
+    "comparison",
     "compare",
     "plots",
     "report",
@@ -51,7 +52,16 @@ ORDER = [
 LEAVES = {"plots", "report", "reproduce", "cli"}
 # They show what a user can do, so they use what a user can use.
 USERS = {"reproduce", "benchmarks"}
-BELOW_THE_WAIST = {"autocorrelation", "draws", "share", "estimators", "checks", "result", "compare"}
+BELOW_THE_WAIST = {
+    "autocorrelation",
+    "draws",
+    "share",
+    "estimators",
+    "checks",
+    "result",
+    "comparison",
+    "compare",
+}
 ABOVE_THE_WAIST_ONLY = {"jax", "jaxlib", "blackjax", "numpyro", "optax"}
 
 

@@ -71,5 +71,5 @@ def test_exponents_that_give_no_ladder_are_refused(exponent: float):
 
 def test_evidence_refuses_a_bad_ladder():
     model = refti.Model(lambda x: -0.5 * x[0] ** 2, dim=1)
-    with pytest.raises(refti.LadderError, match="first value 0.1"):
+    with pytest.raises(refti.LadderError, match=r"first value 0\.1"):
         refti.evidence(model, ladder=[0.1, 1.0])

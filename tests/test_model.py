@@ -11,9 +11,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from targets import TARGETS, Target, evaluate, product
 
 import refti
+from targets import TARGETS, Target, evaluate, product
 
 TINY = {"warmup": 50, "kept": 20, "ladder": refti.uniform(3)}
 

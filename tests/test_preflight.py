@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from targets import TARGETS, Target, cut_gaussian, evaluate, quartic
 
 import refti
 from refti.preflight import preflight
+from targets import TARGETS, Target, cut_gaussian, evaluate, quartic
 
 
 def with_gradient(wrong: Callable[[jax.Array], jax.Array]) -> refti.Model:

@@ -9,6 +9,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+
+import refti
+from refti.mode import Mode, find_mode
+from refti.references import fit
+from refti.references.gaussian import Gaussian
+from refti.sampling.lanes import exact_draws
 from targets import (
     GAUSSIAN_FACTOR,
     GAUSSIAN_MEAN,
@@ -18,17 +24,11 @@ from targets import (
     dirichlet,
     evaluate,
     gaussian,
-    log_gamma,
     lkj,
+    log_gamma,
     ordered,
     product,
 )
-
-import refti
-from refti.mode import Mode, find_mode
-from refti.references import fit
-from refti.references.gaussian import Gaussian
-from refti.sampling.lanes import exact_draws
 
 pytestmark = pytest.mark.usefixtures("x64")
 
@@ -101,7 +101,7 @@ class TestTaylorAtTheMode:
 
     def test_of_a_mode_without_curvature_is_refused(self):
         model = refti.Model(lambda x: -jnp.sum((x - 1) ** 4), dim=2)
-        with pytest.raises(refti.ReferenceFitError, match="second derivatives|eigenvalue"):
+        with pytest.raises(refti.ReferenceFitError, match=r"second derivatives|eigenvalue"):
             fit.taylor_at_mode(find_mode(evaluate(model), np.zeros(2)))
 
 

@@ -51,8 +51,15 @@ def _cholesky_of_correlation(value: np.ndarray) -> bool:
 
 # The distributions are made when called, that is in 64-bit mode.
 CASES = (
-    Case("real", refti.real(), lambda v: distributions.Normal(1.0, 2.0).log_prob(v), lambda v: True),
-    Case("positive", refti.positive(), lambda v: distributions.Gamma(2.5, 0.7).log_prob(v), lambda v: v > 0),
+    Case(
+        "real", refti.real(), lambda v: distributions.Normal(1.0, 2.0).log_prob(v), lambda v: True
+    ),
+    Case(
+        "positive",
+        refti.positive(),
+        lambda v: distributions.Gamma(2.5, 0.7).log_prob(v),
+        lambda v: v > 0,
+    ),
     Case(
         "lower",
         refti.lower(-3.0),
@@ -65,7 +72,12 @@ CASES = (
         lambda v: distributions.Gamma(1.5, 2.0).log_prob(4 - v),
         lambda v: v < 4,
     ),
-    Case("unit", refti.interval(0, 1), lambda v: distributions.Beta(2.0, 5.0).log_prob(v), lambda v: 0 < v < 1),
+    Case(
+        "unit",
+        refti.interval(0, 1),
+        lambda v: distributions.Beta(2.0, 5.0).log_prob(v),
+        lambda v: 0 < v < 1,
+    ),
     Case(
         "interval",
         refti.interval(2, 5),

@@ -13,7 +13,8 @@ from jax.scipy import special
 
 from refti.errors import ReferenceFitError
 from refti.model import Model
-from refti.references.taylor import TaylorExpansion, expand, ray_coefficients
+from refti.references.series import ray_coefficients
+from refti.references.taylor import TaylorExpansion, expand
 from refti.supports import positive
 
 MODE = np.array([0.3, 0.7, 1.1])
@@ -61,7 +62,7 @@ def test_log_gamma_has_its_known_polynomial():
     expansion = expand(log_gamma, jnp.zeros(1), 6)
     x = np.linspace(-3.0, 3.0, 25)
     expected = x - sum(x**k / factorial(k) for k in range(7))
-    actual = jax.vmap(expansion.log_density)(jnp.asarray(x)[:, None])
+    actual = jax.jit(jax.vmap(expansion.log_density))(jnp.asarray(x)[:, None])
     np.testing.assert_allclose(actual, expected, rtol=1e-13, atol=1e-13)
 
 
@@ -70,18 +71,18 @@ def test_quartic_in_one_dimension_is_its_own_expansion_off_the_origin():
         return jnp.sum(-(x**2) / 2 + x**3 / 10 - x**4 / 24)
 
     expansion = expand(quartic, jnp.array([0.4]), 4)
-    for x in (-7.0, 0.4, 0.41, 5.0):
-        point = jnp.array([x])
-        assert float(expansion.log_density(point)) == pytest.approx(
-            float(quartic(point)), rel=1e-12
-        )
+    points = jnp.array([[-7.0], [0.4], [0.41], [5.0]])
+    actual = jax.jit(jax.vmap(expansion.log_density))(points)
+    np.testing.assert_allclose(actual, jax.vmap(quartic)(points), rtol=1e-12)
 
 
 def test_quartic_in_twenty_dimensions_is_its_own_expansion():
     expansion = expand(coupled_quartic, jnp.zeros(20), 4)
     points = jnp.asarray(np.random.default_rng(1).normal(size=(50, 20)) * 2)
     expected = jax.vmap(coupled_quartic)(points)
-    np.testing.assert_allclose(jax.vmap(expansion.log_density)(points), expected, rtol=1e-12)
+    np.testing.assert_allclose(
+        jax.jit(jax.vmap(expansion.log_density))(points), expected, rtol=1e-12
+    )
 
 
 def test_order_four_equals_the_sum_over_full_derivative_tensors():
@@ -109,6 +110,7 @@ def test_gradient_agrees_with_central_differences(order):
 
 def test_expansion_is_a_pytree_that_compiles_once_and_maps():
     traces = []
+    coefficients = jax.jit(lambda mode, ray: ray_coefficients(skewed, mode, ray, 4))
 
     @jax.jit
     def value_and_gradient(expansion, points):
@@ -119,9 +121,11 @@ def test_expansion_is_a_pytree_that_compiles_once_and_maps():
     for mode in ([0.0, 0.0], [0.1, -0.2]):
         expansion = TaylorExpansion(jnp.asarray(mode), 4, skewed)
         values, gradients = value_and_gradient(expansion, points)
-        assert float(values[3]) == pytest.approx(float(expansion.log_density(points[3])), abs=1e-12)
+        assert float(values[3]) == pytest.approx(
+            float(jax.jit(expansion.log_density)(points[3])), abs=1e-12
+        )
         # Degree by degree, x - mode along the gradient is k times the term of degree k.
-        terms = ray_coefficients(skewed, expansion.mode, points[3] - expansion.mode, 4)
+        terms = coefficients(expansion.mode, points[3] - expansion.mode)
         along = gradients[3] @ (points[3] - expansion.mode)
         assert float(along) == pytest.approx(float(np.arange(5) @ terms), abs=1e-12)
     assert len(traces) == 1
@@ -129,9 +133,9 @@ def test_expansion_is_a_pytree_that_compiles_once_and_maps():
 
 def test_expansion_joins_the_density_at_the_mode_to_its_order():
     expansion = TaylorExpansion(jnp.array([0.2, -0.4]), 4, skewed)
-    direction = jnp.array([0.6, -0.8])
+    direction, value = jnp.array([0.6, -0.8]), jax.jit(expansion.log_density)
     gaps = [
-        abs(float(skewed(x) - expansion.log_density(x)))
+        abs(float(skewed(x) - value(x)))
         for x in (expansion.mode + h * direction for h in (0.2, 0.1))
     ]
     assert 2**4.5 < gaps[0] / gaps[1] < 2**5.5
@@ -170,7 +174,12 @@ OPERATIONS = {
 def test_coefficients_of_common_operations_equal_repeated_differentiation(name):
     function = OPERATIONS[name]
     program = jaxpr_as_fun(jax.make_jaxpr(function)(MODE))
-    actual = jax.jit(lambda ray: ray_coefficients(lambda x: program(x)[0], MODE, ray, 4))(RAY)
+
+    @jax.jit
+    def coefficients(mode, ray):
+        return ray_coefficients(lambda x: program(x)[0], mode, ray, 4)
+
+    actual = coefficients(MODE, RAY)
     expected = coefficients_by_nested_jvp(function, 4)
     np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-12)
 
@@ -183,7 +192,7 @@ def test_whole_power_of_zero_has_its_derivatives():
     equations = jax.make_jaxpr(function)(MODE).eqns
     assert any(equation.primitive.name == "pow" for equation in equations)
 
-    actual = ray_coefficients(function, jnp.zeros(3), jnp.asarray(RAY), 6)
+    actual = jax.jit(lambda ray: ray_coefficients(function, jnp.zeros(3), ray, 6))(RAY)
     np.testing.assert_allclose(actual, [0, 0, RAY @ RAY, 0, 0, 0, 0], atol=1e-15)
 
 
@@ -198,7 +207,7 @@ def test_model_with_supports_is_expanded():
     # log q = 6 x - 2 exp(x), so the ray's polynomial is that of the exponential at log 3.
     u = 0.5 - np.log(3.0)
     expected = 6 * 0.5 - 6 * sum(u**k / factorial(k) for k in range(5))
-    assert float(expansion.log_density(x)) == pytest.approx(expected, rel=1e-13)
+    assert float(jax.jit(expansion.log_density)(x)) == pytest.approx(expected, rel=1e-13)
 
 
 @pytest.mark.parametrize("order", [2, 3, 5, 0])
@@ -280,10 +289,9 @@ def test_expansion_that_is_no_density_near_the_mode_is_refused(log_density, mess
         expand(log_density, jnp.zeros(2), 4)
 
 
-@pytest.mark.parametrize("scale", [1e-4, 1e4])
-def test_verdict_does_not_depend_on_the_units_of_a_parameter(scale):
+def test_verdict_does_not_depend_on_the_units_of_the_parameters():
     def log_density(x, quartic):
-        y = x / np.array([scale, 1.0])
+        y = x / np.array([1e4, 1e-4])
         return -0.5 * y @ y + quartic * y[0] ** 4 - 0.1 * y[1] ** 4
 
     assert expand(lambda x: log_density(x, -0.01), jnp.zeros(2), 4).order == 4
@@ -295,7 +303,7 @@ def test_gaussian_passes_because_its_vanishing_top_terms_leave_the_quadratic():
     for precision, height in [(1e-8, -1e4), (1e8, 0.0)]:
         matrix = precision * MATRIX
         expansion = expand(lambda x, m=matrix, h=height: h - 0.5 * x @ m @ x, jnp.zeros(3), 4)
-        value = expansion.log_density(jnp.asarray(RAY))
+        value = jax.jit(expansion.log_density)(jnp.asarray(RAY))
         assert float(value) == pytest.approx(height - 0.5 * RAY @ matrix @ RAY, rel=1e-14)
 
 
@@ -306,4 +314,6 @@ def test_scale_factor_is_used_where_the_curvature_gives_no_width():
         4,
         scale_tril=jnp.diag(jnp.array([1e-3, 1e3])),
     )
-    assert float(expansion.log_density(jnp.array([1e-3, 2e3]))) == pytest.approx(-17.0, rel=1e-12)
+    assert float(jax.jit(expansion.log_density)(np.array([1e-3, 2e3]))) == pytest.approx(
+        -17.0, rel=1e-12
+    )

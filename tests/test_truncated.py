@@ -35,6 +35,7 @@ EXACT_LOG_MASS = [
     (3.0, 3.0000000001, -28.444789380554762),
     (-37.0, -1.0, -1.8410216450092635),
     (5.0, 5.375, -15.208385601081695),
+    (-INFINITY, INFINITY, 0.0),
 ]
 
 
@@ -65,21 +66,10 @@ def sample(reference, keys):
     return jax.vmap(reference.sample)(keys)
 
 
-@pytest.mark.parametrize(("a", "b", "expected"), EXACT_LOG_MASS)
-def test_log_mass_is_exact_to_rounding(a, b, expected):
-    assert float(log_normal_mass(jnp.array(a), jnp.array(b))) == pytest.approx(
-        expected, rel=1e-12, abs=0
-    )
-
-
-@pytest.mark.parametrize(("a", "b", "expected"), EXACT_LOG_MASS)
-def test_log_mass_is_the_same_reflected(a, b, expected):
-    here = log_normal_mass(jnp.array([a, -b]), jnp.array([b, -a]))
-    assert here[0] == here[1]
-
-
-def test_log_mass_of_everything_is_zero():
-    assert log_normal_mass(jnp.array(-INFINITY), jnp.array(INFINITY)) == 0.0
+def test_log_mass_is_exact_to_rounding_also_reflected():
+    a, b, expected = np.array(EXACT_LOG_MASS).T
+    np.testing.assert_allclose(log_normal_mass(a, b), expected, rtol=1e-12, atol=0)
+    np.testing.assert_array_equal(log_normal_mass(-b, -a), log_normal_mass(a, b))
 
 
 def test_log_mass_adds_up_over_a_cut_of_the_line():
@@ -163,7 +153,7 @@ def test_draws_pressed_onto_a_bound_stay_finite():
     reference = truncated(pressed, [-1e6, 1e6, -1e6, 1e6], [1e-3] * 4)
     x = sample(reference, jax.random.split(jax.random.key(1), 200))
     assert np.all(np.isfinite(x))
-    assert np.all(np.isfinite(jax.vmap(reference.log_density)(x)))
+    assert np.all(np.isfinite(jax.jit(jax.vmap(reference.log_density))(x)))
 
 
 @pytest.mark.parametrize(

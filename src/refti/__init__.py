@@ -8,7 +8,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from refti.compare import Comparison, compare
+    from refti.compare import compare
+    from refti.comparison import Comparison
     from refti.errors import (
         CompareError,
         LadderError,
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "compare": ("Comparison", "compare"),
+    "compare": ("compare",),
+    "comparison": ("Comparison",),
     "errors": (
         "CompareError",
         "LadderError",

@@ -12,7 +12,7 @@ import click
 from refti.errors import RefTIError
 
 if TYPE_CHECKING:
-    from refti.compare import Comparison
+    from refti.comparison import Comparison
     from refti.model import Model
 
 TRUSTED, NOT_TRUSTED, BAD_INPUT = 0, 1, 2

@@ -1,0 +1,169 @@
+"""Comparison: models ranked by evidence, as values and as a table in plain text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from refti.errors import CompareError
+
+
+@dataclass(frozen=True)
+class Row:
+    """One model of a comparison.
+
+    Attributes:
+        name: What the model was called.
+        log_z: Its log evidence.
+        error: The standard error of `log_z`.
+        log_bayes_factor: `log_z` less that of the best model, so 0 for the best and negative below.
+        log_bayes_factor_error: Standard error of that difference.
+        probability: Posterior probability of the model among those ranked; NaN if it is not ranked.
+        probability_error: Standard deviation of `probability` that the errors of all models cause.
+        strength: How strong the evidence for the best model over this one is; "" for the best.
+        trusted: Whether the result passed its checks and has a finite `log_z` and `error`.
+        prior: Prior probability of the model.
+    """
+
+    name: str
+    log_z: float
+    error: float
+    log_bayes_factor: float
+    log_bayes_factor_error: float
+    probability: float
+    probability_error: float
+    strength: str
+    trusted: bool
+    prior: float
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Models ranked by evidence, best first; those without a finite number stand last, unranked."""
+
+    rows: tuple[Row, ...]
+
+    @property
+    def trusted(self) -> bool:
+        """True when every row is to be relied on."""
+        return all(row.trusted for row in self.rows)
+
+    def log_bayes_factor(self, a: str, b: str) -> tuple[float, float]:
+        """Returns log z_a - log z_b and its standard error, the two runs being independent."""
+        first, second = self._row(a), self._row(b)
+        return difference(first.log_z, first.error, second.log_z, second.error, same=a == b)
+
+    def probability(self, name: str) -> float:
+        """Returns the posterior probability of one model."""
+        return self._row(name).probability
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader has to know before using the table, one sentence each."""
+        ranked = [row for row in self.rows if is_ranked(row.log_z, row.error)]
+        unranked = [row.name for row in self.rows if not is_ranked(row.log_z, row.error)]
+        untrusted = [row.name for row in ranked if not row.trusted]
+        notes = []
+        if len(ranked) > 1 and -ranked[1].log_bayes_factor < 2 * ranked[1].log_bayes_factor_error:
+            notes.append(
+                f"Ranking undecided: {_printable(ranked[0].name)} and {_printable(ranked[1].name)} "
+                "are closer than 2 combined errors."
+            )
+        if untrusted:
+            notes.append(f"Checks failed, not to be relied on: {listed(untrusted)}.")
+        if unranked:
+            notes.append(
+                "No finite log z and error, not to be relied on and left out of the "
+                f"probabilities: {listed(unranked)}."
+            )
+        return tuple(notes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Returns the table as values that JSON has; a number that is not finite becomes None."""
+        rows = [
+            {key: _json_value(value) for key, value in asdict(row).items()} for row in self.rows
+        ]
+        return {"rows": rows, "trusted": self.trusted, "notes": list(self.notes)}
+
+    def __str__(self) -> str:
+        """Returns the table as plain text, errors to two significant digits, notes below."""
+        header = ("model", "log z", "log Bayes factor", "probability", "best over this", "trusted")
+        cells = [header, *(_cells(row) for row in self.rows)]
+        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+        lines = [_line(row, widths) for row in cells]
+        rule = "-" * max(map(len, lines))
+        return "\n".join([lines[0], rule, *lines[1:], *([""] if self.notes else []), *self.notes])
+
+    def _row(self, name: str) -> Row:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        known = listed(row.name for row in self.rows)
+        raise CompareError(
+            f"No model of this comparison is called {name!r}. Expected one of: {known}."
+        )
+
+
+def is_ranked(log_z: float, error: float) -> bool:
+    """Returns whether a model has a log z and an error that can be ranked."""
+    return math.isfinite(log_z) and math.isfinite(error) and error >= 0
+
+
+def difference(
+    log_z: float, error: float, other: float, other_error: float, *, same: bool
+) -> tuple[float, float]:
+    """Returns log z less that of another model, and its standard error."""
+    if not (math.isfinite(log_z) and math.isfinite(other)):
+        return math.nan, math.nan
+    if same:
+        # A model against itself: the two errors are one and cancel.
+        return 0.0, 0.0
+    return log_z - other, math.hypot(error, other_error)
+
+
+def _json_value(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    return (
+        _printable(row.name),
+        _measured(row.log_z, row.error),
+        _measured(row.log_bayes_factor, row.log_bayes_factor_error),
+        _measured(row.probability, row.probability_error),
+        row.strength,
+        "yes" if row.trusted else "NO",
+    )
+
+
+def _measured(value: float, error: float) -> str:
+    """Returns "value ± error" with the error to two significant digits: -310.1283 ± 0.0021."""
+    if not math.isfinite(error):
+        return f"{value:.4f} ± {error}"
+    if error == 0:
+        return f"{value:.8g} ± 0"
+    rounded = f"{error:.1e}"
+    # The exponent of the rounded error, since 0.0997 rounds to 0.10 and not to 0.100.
+    decimals = max(0, 1 - int(rounded.split("e")[1]))
+    if decimals > 8:
+        return f"{value:.8f} ± {rounded}" if abs(value) >= 1e-3 else f"{value:.1e} ± {rounded}"
+    return f"{value:.{decimals}f} ± {float(rounded):.{decimals}f}"
+
+
+def _line(cells: tuple[str, ...], widths: list[int]) -> str:
+    name, *numbers, words, trusted = cells
+    aligned = [name.ljust(widths[0])]
+    aligned += [cell.rjust(width) for cell, width in zip(numbers, widths[1:-2], strict=True)]
+    return "  ".join([*aligned, words.ljust(widths[-2]), trusted]).rstrip()
+
+
+def listed(names: Iterable[str]) -> str:
+    """Returns names in one line, safe to print."""
+    return ", ".join(_printable(name) for name in names)
+
+
+def _printable(name: object) -> str:
+    # A line break or a terminal escape in a name would break the table it stands in.
+    return "".join(letter if letter.isprintable() else "?" for letter in str(name))

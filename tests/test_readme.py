@@ -1,0 +1,32 @@
+"""The README is run: its example prints what it says, and its commands exist."""
+
+import re
+from pathlib import Path
+
+README = Path(__file__).parents[1] / "README.md"
+NUMBER = re.compile(r"-?\d+\.\d+")
+
+
+def test_the_example_prints_what_the_readme_shows(capsys):
+    text = README.read_text(encoding="utf-8")
+    code = re.search(r"```python\n(.*?)```", text, re.DOTALL)
+    shown = re.search(r"prints\n\n```\n(.*?)```", text, re.DOTALL)
+    assert code is not None
+    assert shown is not None
+    exec(compile(code[1], "README.md", "exec"), {})
+    printed = capsys.readouterr().out
+    assert NUMBER.sub("#", printed).split() == NUMBER.sub("#", shown[1]).split()
+    # Another processor rounds differently, after which chains part: errors here are about 0.001.
+    for got, expected in zip(NUMBER.findall(printed), NUMBER.findall(shown[1]), strict=True):
+        assert abs(float(got) - float(expected)) < 0.01
+
+
+def test_commands_of_the_readme_exist():
+    text = README.read_text(encoding="utf-8")
+    makefile = (README.parent / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"`?make (\w+)", text):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+    from refti.cli import commands
+
+    for verb in re.findall(r"^refti (\w+)", text, re.MULTILINE):
+        assert verb in commands.commands
