@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: venv demo test table calibration clean
+.PHONY: venv demo test table calibration speed clean
 
 venv: $(READY)
 
@@ -29,6 +29,9 @@ table: venv
 
 calibration: venv
 	$(BIN)/python -m benchmarks.error_bars
+
+speed: venv
+	$(BIN)/python -m benchmarks.cold_start
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
-import jax
 import numpy as np
 
 from refti import path as paths
@@ -22,6 +21,7 @@ from refti.references import fit
 from refti.result import Evidence, LogRatio
 from refti.run import store as stores
 from refti.sampling.kernel import KernelName
+from refti.scope import computing
 from refti.settings import ReferenceLike, Settings
 
 
@@ -79,7 +79,7 @@ def evidence(
         kernel=kernel,
     )
     _expect_model(model)
-    with jax.enable_x64(True), reporters.reporting(progress) as report:
+    with computing(), reporters.reporting(progress) as report:
         power = paths.power_posteriors(model) if asked.path == "power" else None
         _check_stations(model, asked)
         given = None if draws is None else unconstrained_draws(model, draws)
@@ -128,7 +128,7 @@ def log_bayes_factor(
     _expect_model(model_a)
     _expect_model(model_b)
     whole = paths.model_switch(model_a, model_b)
-    with jax.enable_x64(True), reporters.reporting(progress) as report:
+    with computing(), reporters.reporting(progress) as report:
         if store is not None:
             finished = stores.open_run(store, LogRatio, [model_a, model_b], asked.record())
             if finished is not None:

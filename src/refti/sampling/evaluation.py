@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import jax.numpy as jnp
 import numpy as np
 
@@ -19,18 +21,19 @@ def value_and_gradient(
     Points are handed over in the shape of the lanes, so that no other program is compiled.
     """
 
+    lambdas, lanes = jnp.asarray(np.full(rungs, lam)), rungs * chains
+
+    @cache
+    def plain(dim: int) -> Whitening:
+        identity = np.broadcast_to(np.eye(dim), (rungs, dim, dim))
+        return Whitening(jnp.asarray(np.zeros((rungs, dim))), jnp.asarray(identity))
+
     def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         count, dim = x.shape
-        whitening = Whitening(
-            jnp.asarray(np.zeros((rungs, dim))),
-            jnp.asarray(np.broadcast_to(np.eye(dim), (rungs, dim, dim))),
-        )
-        lambdas = jnp.asarray(np.full(rungs, lam))
-        lanes = rungs * chains
         padded = np.concatenate([x, np.broadcast_to(x[-1], (-count % lanes, dim))])
         values, gradients = [], []
         for batch in padded.reshape(-1, rungs, chains, dim):
-            state = meter.call(begin, leg, lambdas, whitening, jnp.asarray(batch))
+            state = meter.call(begin, leg, lambdas, plain(dim), jnp.asarray(batch))
             values.append(np.asarray(state.logdensity).reshape(lanes))
             gradients.append(np.asarray(state.logdensity_grad[0]).reshape(lanes, dim))
         meter.gradients += count
