@@ -66,7 +66,8 @@ def main() -> None:
         print(
             f"evidence: {ours['total']:.1f} s ({parts}; {ours['programs']} programs, "
             f"{ours['gradients']:,} gradients); "
-            f"NumPyro NUTS, posterior only: {peer['total']:.1f} s; ratio {ours['total'] / peer['total']:.2f}",
+            f"NumPyro NUTS, posterior only: {peer['total']:.1f} s; "
+            f"ratio {ours['total'] / peer['total']:.2f}",
             flush=True,
         )
 

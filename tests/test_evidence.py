@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, partial
-from math import log
+from math import lgamma, log
 
 import jax
 import jax.numpy as jnp
@@ -278,6 +278,18 @@ class TestUndeclaredSupport:
         assert nan.value == zero.value
         assert nan.error == zero.error
         np.testing.assert_array_equal(nan.draws[0].delta, zero.draws[0].delta)
+
+    def test_logarithm_that_is_nan_with_its_gradient_outside(self):
+        model = refti.Model(
+            lambda x: 1.5 * jnp.log(x[0]) - 2 * x[0] - 0.5 * (x[1] - x[0]) ** 2,
+            dim=2,
+            start=[1.0, 1.0],
+        )
+        found = refti.evidence(model, **SMALL)
+        exact = lgamma(2.5) - 2.5 * log(2) + 0.5 * LOG_2_PI
+        assert distance(found, exact) < TOO_FAR
+        assert found.error < 0.1
+        assert (found.posterior["x"].values[..., 0] > 0).all()
 
     def test_nan_is_counted_and_located(self):
         nan = refti.evidence(cut_gaussian(np.nan), **SMALL)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from refti.errors import RefTIError
+from refti.errors import ModelError, RefTIError, SettingsError
 
 if TYPE_CHECKING:
     from refti.comparison import Comparison
@@ -136,34 +137,43 @@ def _load_model(target: str) -> Model:
 
     file, _, name = target.rpartition(":")
     if not file or not name.isidentifier():
-        raise refti.ModelError(f"Expected FILE.py:MODEL, such as model.py:model; got {target!r}.")
+        raise ModelError(f"Expected FILE.py:MODEL, such as model.py:model; got {target!r}.")
     if not Path(file).is_file():
-        raise refti.ModelError(f"There is no file {file}.")
-    try:
-        found = runpy.run_path(file)
-    except RefTIError:
-        raise
-    except Exception as error:
-        raise refti.ModelError(f"{file} failed: {type(error).__name__}: {error}") from error
+        raise ModelError(f"There is no file {file}.")
+    folder = str(Path(file).resolve().parent)
+    if folder not in sys.path:
+        sys.path.insert(0, folder)  # as Python does for a script, so that it finds its neighbours
+    found = _told(lambda: runpy.run_path(file), file)
     if name not in found:
         models = [key for key, value in found.items() if isinstance(value, refti.Model)]
-        raise refti.ModelError(
+        raise ModelError(
             f"{file} has no name {name!r}; models in it: {', '.join(models) or 'none'}."
         )
     model = found[name]
     if callable(model) and not isinstance(model, type):
-        model = model()
+        model = _told(model, target)
     if not isinstance(model, refti.Model):
-        raise refti.ModelError(
+        raise ModelError(
             f"{target} must be a refti.Model, or a function without arguments that returns one; "
             f"got {type(model).__name__}."
         )
     return model
 
 
-def _distinct_names(targets: tuple[str, ...]) -> list[str]:
-    from refti.errors import ModelError
+def _told(action: Callable[[], Any], what: str) -> Any:
+    """What the user's own code returns; its failure is bad input."""
+    try:
+        return action()
+    except RefTIError:
+        raise
+    except Exception as error:
+        raise ModelError(
+            f"{what} failed: {type(error).__name__}: {error}. Expected a refti.Model, or a "
+            "function without arguments that returns one."
+        ) from error
 
+
+def _distinct_names(targets: tuple[str, ...]) -> list[str]:
     names = [target.rpartition(":")[2] for target in targets]
     if len(set(names)) < len(names):
         raise ModelError(f"Models must have different names; got {', '.join(names)}.")
@@ -171,8 +181,6 @@ def _distinct_names(targets: tuple[str, ...]) -> list[str]:
 
 
 def _weights(prior: tuple[str, ...]) -> dict[str, float]:
-    from refti.errors import SettingsError
-
     weights = {}
     for item in prior:
         name, _, weight = item.rpartition("=")

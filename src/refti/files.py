@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import os
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -56,9 +55,7 @@ def _digest(path: Path) -> str:
 
 def _atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Writes under a temporary name in the same folder, then renames."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    os.close(handle)
-    temporary = Path(name)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         write(temporary)
         with temporary.open("rb") as written:
