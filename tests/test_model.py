@@ -522,7 +522,7 @@ class TestBadSettings:
             ({"x": np.zeros((10, 3))}, 'gives "x" the shape (10, 3)'),
             ({"x": np.zeros(2)}, 'gives "x" the shape (2,)'),
             ({"x": np.zeros((1, 2))}, "at least two draws"),
-            ({"x": np.full((10, 2), np.nan)}, "of which 0 inside"),
+            ({"x": np.full((10, 2), np.nan)}, "outside its support"),
         ],
     )
     def test_draws_that_do_not_fit(self, draws: dict[str, np.ndarray], words: str):

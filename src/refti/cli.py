@@ -123,6 +123,9 @@ def main() -> None:
     except RefTIError as error:
         click.echo(f"refti: {error}", err=True)
         code = BAD_INPUT
+    except OSError as error:
+        click.echo(f"refti: {error}", err=True)
+        code = BAD_INPUT
     except (KeyboardInterrupt, click.Abort):
         click.echo("refti: interrupted; finished results are kept.", err=True)
         code = 130

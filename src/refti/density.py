@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property, partial
 from typing import Any, Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, jaxpr_as_fun
 from jaxtyping import Array, Float
 
@@ -25,9 +27,9 @@ class Density(Protocol):
 class Program:
     """A traced function; two are equal if they compute the same from the same arguments.
 
-    Equality is that of the printed program, in which numbers are exact, together with the
-    identity of every Python object it calls back to. So models that differ only in their data
-    share what was compiled for them.
+    Equality is that of the printed program, in which numbers are exact, together with the arrays
+    held by functions inside it and the identity of every other object it refers to. So models
+    that differ only in their data share what was compiled for them.
     """
 
     def __init__(self, jaxpr: Jaxpr):
@@ -35,7 +37,8 @@ class Program:
 
     @cached_property
     def _identity(self) -> tuple[Any, ...]:
-        return (str(self.jaxpr), *(id(held) for held in _python_objects(self.jaxpr)))
+        inner = (_array_identity(array) for array in inner_constants(self.jaxpr))
+        return (str(self.jaxpr), *inner, *(id(held) for held in _opaque_objects(self.jaxpr)))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Program) and self._identity == other._identity
@@ -80,20 +83,41 @@ def traced(closed: ClosedJaxpr) -> Traced:
     return Traced(tuple(jnp.asarray(c) for c in closed.consts), Program(closed.jaxpr))
 
 
-def _python_objects(jaxpr: Jaxpr) -> Iterator[object]:
-    """Functions and other opaque objects among the parameters of a program's equations."""
-    for equation in jaxpr.eqns:
-        for parameter in equation.params.values():
-            yield from _opaque(parameter)
+def inner_constants(jaxpr: Jaxpr) -> Iterator[Any]:
+    """The arrays that functions inside a program hold, such as what a jitted one closed over."""
+    for part in _parts(jaxpr):
+        if isinstance(part, ClosedJaxpr):
+            yield from part.consts
+            yield from inner_constants(part.jaxpr)
+        elif isinstance(part, Jaxpr):
+            yield from inner_constants(part)
 
 
-def _opaque(parameter: Any) -> Iterator[object]:
-    if isinstance(parameter, ClosedJaxpr):
-        parameter = parameter.jaxpr
-    if isinstance(parameter, Jaxpr):
-        yield from _python_objects(parameter)
-    elif isinstance(parameter, tuple | list):
-        for item in parameter:
-            yield from _opaque(item)
-    elif callable(parameter) and not isinstance(parameter, type):
-        yield parameter
+def _opaque_objects(jaxpr: Jaxpr) -> Iterator[object]:
+    """What a program refers to and does not print, such as the rule of a custom derivative."""
+    for part in _parts(jaxpr):
+        if isinstance(part, ClosedJaxpr | Jaxpr):
+            yield from _opaque_objects(part.jaxpr if isinstance(part, ClosedJaxpr) else part)
+        elif not isinstance(part, _PRINTED):
+            yield part
+
+
+def _parts(jaxpr: Jaxpr) -> Iterator[Any]:
+    """The parameters of all equations, those in tuples and dictionaries one by one."""
+    todo = [parameter for equation in jaxpr.eqns for parameter in equation.params.values()]
+    while todo:
+        part = todo.pop()
+        if isinstance(part, dict):
+            todo.extend(part.values())
+        elif isinstance(part, tuple | list):
+            todo.extend(part)
+        else:
+            yield part
+
+
+def _array_identity(array: Any) -> tuple[Any, ...]:
+    values = np.asarray(array)
+    return values.shape, str(values.dtype), values.tobytes()
+
+
+_PRINTED = (type(None), bool, int, float, complex, str, type, np.dtype, np.generic, Enum)

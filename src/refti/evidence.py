@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
+import jax
 import numpy as np
 
 from refti import path as paths
@@ -84,7 +85,7 @@ def evidence(
         _check_stations(model, asked)
         given = None if draws is None else unconstrained_draws(model, draws)
         if store is not None:
-            finished = stores.open_run(store, Evidence, [model], asked.record())
+            finished = stores.open_run(store, Evidence, [model], asked, given)
             if finished is not None:
                 return finished
         run = Pipeline(asked, Meter(), report)
@@ -130,7 +131,7 @@ def log_bayes_factor(
     whole = paths.model_switch(model_a, model_b)
     with computing(), reporters.reporting(progress) as report:
         if store is not None:
-            finished = stores.open_run(store, LogRatio, [model_a, model_b], asked.record())
+            finished = stores.open_run(store, LogRatio, [model_a, model_b], asked)
             if finished is not None:
                 return finished
         run = Pipeline(asked, Meter(), report)
@@ -142,14 +143,39 @@ def log_bayes_factor(
 
 
 def _check_stations(model: Model, asked: Settings) -> None:
-    if asked.stations[0] == "truncated":
+    first, *rest = asked.stations
+    if first == "truncated":
         fit.bounds(model)
-    for station in asked.stations[1:]:
+    elif not isinstance(first, str):
+        _check_reference(first, model.dim)
+    for station in rest:
         if isinstance(station, Model) and station.dim != model.dim:
             raise SettingsError(
                 "A density between the reference and the posterior must have the model's "
                 f"dimension; got {station.dim} and {model.dim}."
             )
+
+
+def _check_reference(reference: Any, dim: int) -> None:
+    name = type(reference).__name__
+    if jax.tree_util.all_leaves([reference]):
+        raise SettingsError(
+            f"A reference must be a JAX pytree, so that its numbers can be told from its program; "
+            f"{name} is none. Register it with jax.tree_util.register_dataclass."
+        )
+    point = jax.ShapeDtypeStruct((dim,), np.float64)
+    try:
+        density = jax.eval_shape(lambda r, x: r.log_density(x), reference, point)
+        draw = jax.eval_shape(lambda r, key: r.sample(key), reference, jax.random.key(0))
+    except Exception as error:
+        raise SettingsError(
+            f"The reference {name} does not work in the model's dimension, {dim}: {error}"
+        ) from error
+    if density.shape != () or draw.shape != (dim,):
+        raise SettingsError(
+            f"The reference {name} must give one log density and draws of shape ({dim},); got "
+            f"shapes {density.shape} and {draw.shape}."
+        )
 
 
 def _expect_model(model: object) -> None:

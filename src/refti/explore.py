@@ -47,7 +47,7 @@ class Exploration:
     @cached_property
     def starts(self) -> np.ndarray:
         """Points inside the support, best first, after the model has passed its preflight."""
-        return preflight(self.model, self.evaluate, self.seed)
+        return preflight(self.model, self.evaluate, self.seed, self.given)
 
     def check(self) -> None:
         """Nothing, after the model has passed its preflight; a ModelError otherwise."""
@@ -56,8 +56,7 @@ class Exploration:
     @cached_property
     def mode(self) -> Mode:
         """The mode uphill of the best start."""
-        start = self.starts[0] if self.given is None else self.given[0]
-        return find_mode(self.evaluate, start)
+        return find_mode(self.evaluate, self.starts[0])
 
     @cached_property
     def peaks(self) -> np.ndarray:
@@ -131,6 +130,8 @@ def unconstrained_draws(model: Model, draws: Mapping[str, Any]) -> np.ndarray:
                 f'draws= gives "{name}" the shape {values.shape}; expected [draw, '
                 f"*{support.shape}] or [chain, draw, *{support.shape}]."
             )
+        elif not support.holds(values):
+            faults.append(f'draws= gives "{name}" values outside its support.')
         else:
             flat[name] = values.reshape(-1, *support.shape)
     if len({len(values) for values in flat.values()}) > 1:
@@ -142,7 +143,7 @@ def unconstrained_draws(model: Model, draws: Mapping[str, Any]) -> np.ndarray:
     )
     if len(x) < 2 or not np.all(np.isfinite(x)):
         raise ModelError(
-            f"draws= must hold at least two draws inside the supports; got {len(x)}, of which "
-            f"{int(np.isfinite(x).all(axis=1).sum())} inside."
+            f"draws= must hold at least two draws inside the supports, none at an edge; got "
+            f"{len(x)}, of which {int(np.isfinite(x).all(axis=1).sum())} inside."
         )
     return x

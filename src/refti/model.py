@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -12,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from refti.density import Density, Product, Traced, trace, traced
+from refti.density import Density, Product, Traced, inner_constants, trace, traced
 from refti.errors import ModelError
 from refti.supports import Support, check_parameters, real
 
@@ -70,7 +71,7 @@ class Model:
             }
             whole = factors.get("log_density", Product(tuple(factors.values())))
             self.__dict__.update(
-                parameters=named,
+                parameters=MappingProxyType(named),
                 dim=sum(s.unconstrained_size for s in named.values()),
                 density=whole,
                 prior=factors.get("log_prior"),
@@ -79,6 +80,9 @@ class Model:
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"Model is frozen; make a new one to change {name!r}.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"Model is frozen; {name!r} cannot be deleted.")
 
     def __repr__(self) -> str:
         return f"Model({', '.join(self.parameters)}; dim={self.dim})"
@@ -126,15 +130,16 @@ class Model:
             raise ModelError(
                 f"start= must give a value for each of {sorted(self.parameters)}; got {got}."
             )
-        for name, support in self.parameters.items():
-            if np.shape(start[name]) != support.shape:
-                raise ModelError(
-                    f'start= gives "{name}" the shape {np.shape(start[name])}; '
-                    f"expected {support.shape}."
-                )
+        faults = [
+            f"start= gives {fault}"
+            for name, support in self.parameters.items()
+            for fault in support.faults(name, start[name])
+        ]
+        if faults:
+            raise ModelError("\n".join(faults))
         x = np.asarray(self.unconstrain(start), dtype=np.float64)
         if not np.all(np.isfinite(x)):
-            raise ModelError(f"start= must lie inside the supports; got {dict(start)}.")
+            raise ModelError(f"start= must lie inside the supports, not at an edge; got {start}.")
         return x
 
 
@@ -221,7 +226,8 @@ def _traced_factor(
             f"{role} failed when called with {expected}: {type(error).__name__}: "
             f"{_first_line(error)} ({_where(error)})."
         ) from error
-    if any(getattr(c, "dtype", None) == jnp.float32 for c in program.consts):
+    held = (*program.consts, *inner_constants(program.jaxpr))
+    if any(getattr(array, "dtype", None) == jnp.float32 for array in held):
         warnings.warn(
             f"{role} uses arrays of 32-bit numbers from outside, whose digits past the seventh "
             "are lost. Keep data in NumPy arrays (64-bit), not in jax.numpy ones.",
@@ -240,6 +246,8 @@ def _wants_keywords(function: Callable[..., Any], parameters: Mapping[str, Suppo
 
 
 def _check_output(value: Any, role: str) -> None:
+    if not isinstance(value, jax.Array | np.ndarray | np.generic | float | int | complex):
+        raise ModelError(f"{role} must return one number; got {type(value).__name__}.")
     shape, dtype = jnp.shape(value), jnp.result_type(value)
     if shape not in ((), (1,)):
         raise ModelError(

@@ -132,14 +132,15 @@ class Pipeline:
         ]
         legs: list[Draws] = [sample.draws for sample in samples]
         precise = self._sharpened_share(path.legs[0], samples[0], mbar(legs[0]).error)
-        shares: list[Share] = [precise, *(sample.share for sample in samples[1:])]
-        estimates: dict[str, Estimate] = estimate_path(legs, _known(path, shares))
+        starts: list[Share] = [precise, *(sample.share for sample in samples[1:])]
+        ends: list[Share] = [sample.end_share for sample in samples]
+        estimates: dict[str, Estimate] = estimate_path(legs, _known(path, starts, ends))
         chosen = estimates[self.asked.estimator]
         divergences: np.ndarray = np.concatenate([sample.divergences for sample in samples])
         checks = (
             *check_legs(legs, divergences),
             *check_estimates(estimates, self.asked.estimator, self.asked.target_error),
-            *check_share(shares),
+            *check_share([*starts, *ends]),
         )
         result = kind(
             value=chosen.value,
@@ -153,7 +154,8 @@ class Pipeline:
                 **self.asked.record(),
                 "path": path.name,
                 "log_z_start": path.log_z_start,
-                "shares": [[share.inside, share.drawn] for share in shares],
+                "shares": [[share.inside, share.drawn] for share in starts],
+                "end_shares": [[share.inside, share.drawn] for share in ends],
             },
         )
         if store is not None:
@@ -176,11 +178,16 @@ class Pipeline:
         return share
 
 
-def _known(path: Path, shares: Sequence[Share]) -> Estimate:
-    """What of log z is known without the legs: its start, and the shares inside the support."""
+def _known(path: Path, starts: Sequence[Share], ends: Sequence[Share]) -> Estimate:
+    """What of log z is known without the legs: its start, and the shares inside the supports.
+
+    A leg joins the part of its start inside the end's support to the part of its end inside the
+    start's, so the first share is multiplied and the second divided by.
+    """
+    shares = sum(share.log_share for share in starts) - sum(share.log_share for share in ends)
     return Estimate(
-        (path.log_z_start or 0.0) + sum(share.log_share for share in shares),
-        float(np.hypot.reduce([share.log_error for share in shares])),
+        (path.log_z_start or 0.0) + shares,
+        float(np.hypot.reduce([share.log_error for share in (*starts, *ends)])),
     )
 
 

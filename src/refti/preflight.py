@@ -12,18 +12,26 @@ POINTS = 3  # at which the compiled gradient is compared
 DIRECTIONS = 8
 
 
-def preflight(model: Model, evaluate: ValueAndGradient, seed: int) -> np.ndarray:
-    """Start points inside the support, best first, after the model has been tried at them."""
+def preflight(
+    model: Model, evaluate: ValueAndGradient, seed: int, given: np.ndarray | None = None
+) -> np.ndarray:
+    """Start points inside the support, best first, after the model has been tried at them.
+
+    They are spread about the model's start, or are some of the posterior draws that were given.
+    """
     rng = np.random.default_rng(seed)
-    spread = rng.uniform(-2.0, 2.0, (STARTS - 1, model.dim))
-    candidates = np.concatenate([model.start[None], model.start + spread])
+    if given is None:
+        spread = rng.uniform(-2.0, 2.0, (STARTS - 1, model.dim))
+        candidates = np.concatenate([model.start[None], model.start + spread])
+    else:
+        candidates = given[:: -(-len(given) // STARTS)]
     values, gradients = evaluate(candidates)
     inside = np.isfinite(values)
     if not inside.any():
         raise ModelError(
-            f"The log density is not finite at any of {STARTS} start points, among them "
-            f"x = {np.array2string(model.start, precision=3, threshold=6)} (unconstrained). Check "
-            "the density there, or give start= with values at which it is finite."
+            f"The log density is not finite at any of {len(candidates)} start points, among them "
+            f"x = {np.array2string(candidates[0], precision=3, threshold=6)} (unconstrained). "
+            "Check the density there, or give start= with values at which it is finite."
         )
     faults = []
     if not np.any(gradients[inside] != 0):
@@ -43,8 +51,8 @@ def _wrong_gradients(
 ) -> list[str]:
     """Faults of the compiled gradient against central differences along random directions.
 
-    Differences at two steps tell how far they can be believed: at a kink or at the edge of the
-    support they disagree with each other and prove nothing.
+    Differences at two steps, and to either side, tell how far they can be believed: at a kink or
+    at the edge of the support they disagree with each other and prove nothing.
     """
     faults = []
     for x in points:
@@ -52,8 +60,10 @@ def _wrong_gradients(
         directions = rng.choice([-1.0, 1.0], (DIRECTIONS, len(x)))
         slopes = directions @ gradient[0]
         step = 1e-5 * max(1.0, float(np.abs(x).max()))
-        coarse, fine = (_differences(evaluate, x, directions, h) for h in (step, step / 4))
-        doubt = 10 * np.abs(coarse - fine) + 16 * np.finfo(float).eps * abs(value[0]) / step
+        coarse, _ = _differences(evaluate, x, value[0], directions, step)
+        fine, bend = _differences(evaluate, x, value[0], directions, step / 4)
+        rounding = 16 * np.finfo(float).eps * abs(value[0]) / step
+        doubt = 10 * np.abs(coarse - fine) + np.abs(bend) + rounding
         allowed = 1e-4 * np.abs(gradient[0]).sum() + 1e-8 + doubt
         wrong = np.isfinite(doubt) & (np.abs(fine - slopes) > allowed)
         if wrong.any():
@@ -70,9 +80,11 @@ def _wrong_gradients(
 
 
 def _differences(
-    evaluate: ValueAndGradient, x: np.ndarray, directions: np.ndarray, step: float
-) -> np.ndarray:
+    evaluate: ValueAndGradient, x: np.ndarray, value: float, directions: np.ndarray, step: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Central differences along directions, and how much forward and backward ones disagree."""
     values, _ = evaluate(np.concatenate([x + step * directions, x - step * directions]))
     up, down = np.split(values, 2)
-    with np.errstate(invalid="ignore"):
-        return (up - down) / (2 * step)
+    # Beyond an edge of the support differences are infinite, which is no evidence either way.
+    up, down = (np.where(np.isfinite(side), side, np.nan) for side in (up, down))
+    return (up - down) / (2 * step), (up - 2 * value + down) / step

@@ -144,10 +144,20 @@ def load(path: str | Path) -> Evidence | LogRatio:
             "result.save() or evidence(store=) wrote."
         )
     record = read_json(folder / "result.json")
-    if record.get("format") != FORMAT:
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
         raise StoreError(
-            f"{folder} was written in format {record.get('format')!r}; this version reads {FORMAT}."
+            f"{folder} holds a result.json that is not of format {FORMAT}, the one read here."
         )
+    try:
+        return _restored(record, folder)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"{folder} holds a damaged result.json ({type(error).__name__}: {error}). Make the run "
+            "again in a new directory."
+        ) from error
+
+
+def _restored(record: Mapping[str, Any], folder: Path) -> Evidence | LogRatio:
     draws = read_netcdf(folder / "draws.nc", record["sha256"]["draws.nc"])
     kind = Evidence if record["kind"] == "Evidence" else LogRatio
     return kind(

@@ -97,6 +97,8 @@ def checked(
                     f"{name}= must be a whole number of at least {least}; got {number!r}."
                 )
             )
+    if isinstance(seed, int) and seed >= 2**63:
+        faults.append(SettingsError(f"seed= must be below 2**63; got {seed}."))
     if not isinstance(target_error, int | float) or not 0 < target_error < np.inf:
         faults.append(SettingsError(f"target_error= must be positive; got {target_error!r}."))
     faults += _reference_faults(reference)
@@ -104,7 +106,16 @@ def checked(
         kind = type(faults[0]) if len({type(f) for f in faults}) == 1 else SettingsError
         raise kind("\n".join(str(fault) for fault in faults))
     return Settings(
-        reference, path, rungs, estimator, target_error, int(seed), chains, warmup, kept, kernel
+        reference=reference,
+        path=path,
+        ladder=rungs,
+        estimator=estimator,
+        target_error=float(target_error),
+        seed=int(seed),
+        chains=int(chains),
+        warmup=int(warmup),
+        kept=int(kept),
+        kernel=kernel,
     )
 
 

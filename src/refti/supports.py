@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import prod
+from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 from numpyro.distributions import biject_to, constraints
 
@@ -47,6 +49,27 @@ class Support:
         """The unconstrained coordinates of a value inside the support."""
         return jnp.ravel(biject_to(self.constraint).inv(value))
 
+    def faults(self, name: str, value: Any) -> list[str]:
+        """What keeps a value from being the parameter's: its type, its shape, its bounds."""
+        try:
+            array = np.asarray(value, dtype=np.float64)
+        except (TypeError, ValueError):
+            return [f'"{name}" the value {value!r}; expected numbers.']
+        if array.shape != self.shape:
+            return [f'"{name}" the shape {array.shape}; expected {self.shape}.']
+        if not self.holds(array):
+            text = np.array2string(array, threshold=6)
+            return [f'"{name}" the value {text}; expected one inside the supports.']
+        return []
+
+    def holds(self, values: np.ndarray) -> bool:
+        """Whether values, [..., *shape], all lie inside the support."""
+        inside = np.all(np.isfinite(values)) and np.all(np.asarray(self.constraint(values)))
+        if self.lower is not None and self.upper is not None:
+            # An edge belongs to NumPyro's intervals, but has no unconstrained coordinates.
+            inside = inside and np.all(values > self.lower) and np.all(values < self.upper)
+        return bool(inside)
+
 
 def real(*, shape: tuple[int, ...] = ()) -> Support:
     """A parameter free to take any real value."""
@@ -80,12 +103,12 @@ def interval(low: float, high: float, *, shape: tuple[int, ...] = ()) -> Support
 
 def simplex(size: int) -> Support:
     """A vector of `size` non-negative shares that sum to one."""
-    return _vector(constraints.simplex, "simplex", size, size - 1)
+    return _vector(constraints.simplex, "simplex", size, fixed=1)
 
 
 def ordered(size: int) -> Support:
     """A vector of `size` increasing values."""
-    return _vector(constraints.ordered_vector, "ordered", size, size)
+    return _vector(constraints.ordered_vector, "ordered", size, fixed=0)
 
 
 def correlation_cholesky(size: int) -> Support:
@@ -123,8 +146,9 @@ def _elementwise(
     return Support(constraint, shape, shape, float(low), float(high))
 
 
-def _vector(constraint: constraints.Constraint, name: str, size: int, free: int) -> Support:
-    return Support(constraint, (_size(size, name),), (free,), None, None)
+def _vector(constraint: constraints.Constraint, name: str, size: int, *, fixed: int) -> Support:
+    size = _size(size, name)
+    return Support(constraint, (size,), (size - fixed,), None, None)
 
 
 def _size(size: int, name: str) -> int:

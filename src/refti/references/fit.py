@@ -85,13 +85,8 @@ def sampled_covariance(
     The covariance is shrunk towards its diagonal, which counts as `dim` draws more: with few
     draws for the dimension it would be singular or far too narrow in some direction.
     """
-    mean = draws.mean(axis=0)
-    variance = draws.var(axis=0)
-    if len(draws) < 2 or not np.all(variance > 0):
-        raise ReferenceFitError(
-            f"A covariance needs draws that differ in every coordinate; got {len(draws)} draws, "
-            f"{int(np.sum(variance > 0))} of {len(mean)} coordinates varying."
-        )
+    _refuse_constant(draws)
+    mean, variance = draws.mean(axis=0), draws.var(axis=0)
     height = _height(evaluate, mean)
     if diagonal:
         return gaussian(mean, np.sqrt(variance), height)
@@ -161,6 +156,7 @@ def truncated(model: Model, draws: np.ndarray, evaluate: ValueAndGradient) -> Tr
     """The diagonal Gaussian of the constrained draws, cut at the parameters' bounds."""
     lower, upper = bounds(model)
     theta, _ = (np.asarray(a) for a in jax.jit(jax.vmap(model.constrain_flat))(jnp.asarray(draws)))
+    _refuse_constant(theta)
     mean, scale = theta.mean(axis=0), theta.std(axis=0)
     x = np.asarray(jax.jit(model.unconstrain_flat)(jnp.asarray(mean)))
     jacobian = float(jax.jit(model.constrain_flat)(jnp.asarray(x))[1])
@@ -204,6 +200,15 @@ def bounds(model: Model) -> tuple[np.ndarray, np.ndarray]:
         for side in ("lower", "upper")
     ]
     return sides[0], sides[1]
+
+
+def _refuse_constant(draws: np.ndarray) -> None:
+    varying = np.ptp(draws, axis=0) > 0
+    if not np.all(varying):
+        raise ReferenceFitError(
+            f"A covariance needs draws that differ in every coordinate; got {len(draws)} draws, "
+            f"{int(varying.sum())} of {len(varying)} coordinates varying."
+        )
 
 
 def _height(evaluate: ValueAndGradient, x: np.ndarray) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -14,15 +15,21 @@ import numpy as np
 from refti.errors import StoreError
 from refti.files import read_json, write_json
 from refti.model import Model
+from refti.references import Reference
 from refti.result import Evidence, LogRatio, load
+from refti.settings import Settings
 
 Kind = TypeVar("Kind", Evidence, LogRatio)
 
-FINGERPRINT_POINTS = 4
+FINGERPRINT_SCALES = np.repeat([0.1, 1.0, 3.0], 4)  # of the points at which models are compared
 
 
 def open_run(
-    path: str | Path, kind: type[Kind], models: Sequence[Model], settings: Mapping[str, Any]
+    path: str | Path,
+    kind: type[Kind],
+    models: Sequence[Model],
+    asked: Settings,
+    given: np.ndarray | None = None,
 ) -> Kind | None:
     """The finished result of this very run, or None after the run has been written down.
 
@@ -31,8 +38,10 @@ def open_run(
     folder = Path(path)
     identity = {
         "kind": kind.__name__,
-        "settings": dict(settings),
+        "settings": asked.record(),
         "models": [fingerprint(model) for model in models],
+        "reference": [_station(station) for station in asked.stations],
+        "draws": None if given is None else _digest([given]),
     }
     if (folder / "run.json").exists():
         _refuse_another(folder, read_json(folder / "run.json"), identity)
@@ -54,12 +63,37 @@ def open_run(
 
 def fingerprint(model: Model) -> dict[str, Any]:
     """What tells a model from another: its parameters and its log density at fixed points."""
-    points = model.start + np.random.default_rng(0).normal(size=(FINGERPRINT_POINTS, model.dim))
+    noise = np.random.default_rng(0).normal(size=(len(FINGERPRINT_SCALES), model.dim))
+    points = model.start + FINGERPRINT_SCALES[:, None] * noise
     values = np.asarray(jax.jit(jax.vmap(model.log_density))(jnp.asarray(points)))
-    return {
+    record: dict[str, Any] = {
         "parameters": {name: list(s.shape) for name, s in model.parameters.items()},
         "log_density": [float(value) for value in values],
     }
+    if not np.isfinite(values).any():
+        # Points tell nothing of this density, so its program has to, though it is printed
+        # differently by another version of JAX.
+        program = jax.make_jaxpr(model.log_density)(points[0])
+        text = np.frombuffer(str(program).encode(), dtype=np.uint8)
+        record["program"] = _digest([text, *jax.tree_util.tree_leaves(model.density)])
+    return record
+
+
+def _station(station: str | int | Reference | Model) -> Any:
+    if isinstance(station, Model):
+        return fingerprint(station)
+    if isinstance(station, str | int):
+        return station
+    return {type(station).__name__: _digest(jax.tree_util.tree_leaves(station))}
+
+
+def _digest(arrays: Sequence[Any]) -> str:
+    total = hashlib.sha256()
+    for array in arrays:
+        values = np.asarray(array)
+        total.update(f"{values.shape}{values.dtype}".encode())
+        total.update(values.tobytes())
+    return total.hexdigest()
 
 
 def _refuse_another(folder: Path, found: Any, wanted: Mapping[str, Any]) -> None:
@@ -86,6 +120,8 @@ def _differences(name: str, found: Any, wanted: Any) -> list[tuple[str, Any, Any
         ]
     if isinstance(wanted, float):
         # A log density recomputed on another machine differs in the last digits.
-        same = found is not None and np.isclose(float(found), wanted, rtol=1e-9, equal_nan=True)
+        same = found is not None and np.isclose(
+            float(found), wanted, rtol=1e-11, atol=0, equal_nan=True
+        )
         return [] if same else [(name, found, wanted)]
     return [] if found == wanted else [(name, found, wanted)]

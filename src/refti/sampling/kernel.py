@@ -21,7 +21,7 @@ Position = tuple[Float[Array, " dim"], Float[Array, ""]]
 So delta comes from the density evaluation that HMC makes anyway.
 """
 
-OUTSIDE = -1e300  # stands for delta = -inf where the end density is zero, and survives 0 * delta
+OUTSIDE = -1e300  # stands for an infinite delta, where either density is zero; 0 times it is 0
 MAX_STEPS = 256  # leapfrog steps of one HMC trajectory
 MAX_DOUBLINGS = 8
 
@@ -31,16 +31,18 @@ def log_density_on(
 ) -> Float[Array, ""]:
     """log q_lam at x; its derivative in `slot` is delta.
 
-    At lambda = 0 the density is the start's own, unrestricted, so that the share of it inside the
-    support of the end can be counted.
+    Between the ends the density lives where both of them do. At lambda = 0 and 1 it is that of
+    the end itself, unrestricted, so that the share of it inside the other's support can be
+    counted.
     """
     start = _never_nan(leg.start.log_density, x)
     end = _never_nan(leg.end.log_density, x)
-    inside = end > -jnp.inf
-    finite_end = jnp.where(inside, end, 0.0)
-    between = jnp.where(inside, (1 - lam) * start + lam * finite_end, -jnp.inf)
-    delta = jnp.where(inside & (start > -jnp.inf), finite_end - start, OUTSIDE)
-    return jnp.where(lam > 0, between, start) + slot * jax.lax.stop_gradient(delta)
+    inside = (start > -jnp.inf) & (end > -jnp.inf)
+    finite_start, finite_end = jnp.where(inside, start, 0.0), jnp.where(inside, end, 0.0)
+    between = jnp.where(inside, (1 - lam) * finite_start + lam * finite_end, -jnp.inf)
+    value = jnp.where(lam == 0, start, jnp.where(lam == 1, end, between))
+    delta = jnp.where(inside, finite_end - finite_start, OUTSIDE)
+    return value + slot * jax.lax.stop_gradient(delta)
 
 
 def whitened(

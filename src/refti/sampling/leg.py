@@ -28,7 +28,8 @@ class LegSample:
     """All that sampling a leg leaves behind."""
 
     draws: Draws
-    share: Share
+    share: Share  # of the start density inside the support of the end
+    end_share: Share  # of the end density inside the support of the start
     end_points: np.ndarray  # [chain, draw, dim]: draws of the end density
     acceptance: np.ndarray  # [sampled rung]
     divergences: np.ndarray  # [sampled rung]
@@ -61,15 +62,13 @@ def sample_leg(
         meter=meter,
         progress=progress,
     )
-    if first is None:
-        delta, share = _restricted(chains.delta[0])
-        delta = np.concatenate([delta[None], chains.delta[1:]])
-    else:
-        delta, share = first
-        delta = np.concatenate([delta[None], chains.delta])
+    at_start, share = first if first is not None else _restricted(chains.delta[0])
+    at_end, end_share = _restricted(chains.delta[-1])
+    between = chains.delta[len(lambdas) - len(ladder) + 1 : -1]
     return LegSample(
-        draws=Draws(ladder, delta),
+        draws=Draws(ladder, np.concatenate([at_start[None], between, at_end[None]])),
         share=share,
+        end_share=end_share,
         end_points=chains.x[-1],
         acceptance=chains.acceptance,
         divergences=chains.divergences,
@@ -105,11 +104,11 @@ def count_inside(
 
 
 def _restricted(delta: np.ndarray) -> tuple[np.ndarray, Share]:
-    """Delta[chain, draw] of a sampled start with only the draws inside, and their share."""
+    """Delta[chain, draw] of a sampled end with only the draws inside the other, and their share."""
     inside = np.isfinite(delta)
     if not inside.any(axis=1).all():
         raise SamplingError(
-            "A chain at the start of the path never entered the support of its end. Check that "
+            "A chain at one end of the path never entered the support of the other. Check that "
             "the two densities overlap."
         )
     rows = [_stretched(row[keep], len(row)) for row, keep in zip(delta, inside, strict=True)]
@@ -131,8 +130,8 @@ def _starting_points(
 ) -> np.ndarray:
     rng = np.random.default_rng(np.asarray(jax.random.key_data(key)))
     candidates = pool[rng.permutation(len(pool))[: 4 * shape[0] * shape[1]]]
-    # Inside at lambda = 1 is inside at every other rung but, perhaps, the start's own.
-    inside = candidates[np.isfinite(value_and_gradient(leg, 1.0, *shape, meter)(candidates)[0])]
+    # Halfway the density lives where both ends do, so a start there is one at every rung.
+    inside = candidates[np.isfinite(value_and_gradient(leg, 0.5, *shape, meter)(candidates)[0])]
     if len(inside) == 0:
         raise SamplingError(
             f"None of {len(candidates)} starting points lies inside the support of the path. "
