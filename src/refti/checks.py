@@ -59,7 +59,7 @@ def check_legs(legs: Sequence[Draws], divergences: np.ndarray) -> list[Check]:
         at_most(
             "divergences",
             divergences.max(initial=0.0),
-            0.02,
+            0.005,
             "trajectories diverge at some rung: the density bends too sharply there; "
             "reparametrise the model, such as non-centred for a hierarchy",
         ),

@@ -16,6 +16,8 @@ from refti.sampling.lanes import Lanes, Trace, Whitening, advance, begin, fresh_
 from refti.sampling.whitening import refit
 
 QUARTER_TURN = np.pi / 2  # the trajectory length that forgets a standard normal's start
+TARGET_ACCEPTANCE = 0.85
+FEW_DIVERGENCES = 0.001  # the share of iterations above which a rung's steps are made shorter
 
 
 @dataclass(frozen=True)
@@ -56,8 +58,9 @@ def run_chains(
     """The chains of every rung after warm-up, from start[rung, chain, dim].
 
     Warm-up stretches double between refits of each rung's whitening; the last quarter adapts
-    only the step sizes. With `pooled` all rungs share one whitening (the pilot's lanes all sample
-    the same density).
+    only the step sizes. Where trajectories diverge, a larger share of them has to be accepted
+    from then on. With `pooled` all rungs share one whitening (the pilot's lanes all sample the
+    same density).
     """
     warmup = -(-effort.warmup // effort.stretch)
     kept = -(-effort.kept // effort.stretch)
@@ -72,7 +75,8 @@ def run_chains(
         return Lanes(state, meter.call(fresh_steps, jnp.asarray(sizes)))
 
     lanes = restart(whitening, start, first_size)
-    window: list[np.ndarray] = []
+    targets = np.full(lambdas.shape, TARGET_ACCEPTANCE)
+    window: list[Trace] = []
     traces: list[Trace] = []
 
     for index in range(warmup + kept):
@@ -85,6 +89,7 @@ def run_chains(
             lanes,
             jax.random.fold_in(key, index),
             lengths,
+            jnp.asarray(targets),
             jnp.asarray(adapting),
             kernel=effort.kernel,
             iterations=effort.stretch,
@@ -92,9 +97,13 @@ def run_chains(
         trace = Trace(*(np.asarray(a) for a in trace))
         meter.gradients += int(trace.gradients.sum())
         if adapting:
-            window.append(np.asarray(trace.x))
+            window.append(trace)
             if index + 1 in refits:
-                whitening = refit(whitening, np.concatenate(window, axis=2), pooled=pooled)
+                recent = np.concatenate([part.x for part in window], axis=2)
+                whitening = refit(whitening, recent, pooled=pooled)
+                if index > 0:  # the very first steps are guesses, and may well diverge
+                    divergent = np.mean([part.divergent for part in window], axis=(0, 2, 3))
+                    targets = np.where(divergent > FEW_DIVERGENCES, 0.5 + 0.5 * targets, targets)
                 sizes = np.exp(np.asarray(lanes.steps.log_step_size_avg))
                 lanes = restart(whitening, np.asarray(trace.x[:, :, -1]), sizes)
                 window = []
