@@ -139,7 +139,8 @@ _INTRODUCTION = """\
 Written by `make table`. All values are log evidences in nats (for a log evidence an error of 0.005
 is 0.5 % of the evidence); the paper's budget of 11 rungs, 4 chains and 2,000 iterations, half of
 them thrown away. *Laplace* is the log integral of the reference alone, which is the Laplace
-approximation that the paper starts from. z is (value − exact) / error.
+approximation that the paper starts from. z is (value − exact) / error. All rows run under one
+seed, so those of one model, or of models of one shape, are not independent of each other.
 """
 
 if __name__ == "__main__":

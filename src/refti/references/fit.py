@@ -64,8 +64,8 @@ def taylor_at_mode(mode: Mode) -> Gaussian:
     if not mode.is_smooth:
         raise ReferenceFitError(
             "The Taylor reference needs second derivatives at the mode, and the log density has "
-            "none there: its curvature depends on the step it is measured with (a cusp or a "
-            "kink). Use reference='covariance'."
+            "none there: its curvature depends on the step it is measured with (a cusp, a kink or "
+            "an edge of the support). Use reference='covariance'."
         )
     factor = mode.factor()
     if factor is None:
