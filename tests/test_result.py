@@ -296,3 +296,10 @@ class TestStore:
         with pytest.raises(refti.PathError):
             refti.evidence(model, path="power", store=tmp_path / "run")
         assert not (tmp_path / "run").exists()
+
+
+def test_a_model_that_fails_its_preflight_leaves_no_run_behind(tmp_path: Path):
+    broken = refti.Model(lambda x: jnp.sum(x) * jnp.nan, dim=2)
+    with pytest.raises(refti.ModelError, match="not finite"):
+        refti.evidence(broken, **SETTINGS, store=tmp_path / "run")
+    assert not (tmp_path / "run").exists()

@@ -84,14 +84,17 @@ def evidence(
         power = paths.power_posteriors(model) if asked.path == "power" else None
         _check_stations(model, asked)
         given = None if draws is None else unconstrained_draws(model, draws)
+        identity = stores.identify(Evidence, [model], asked, given) if store is not None else {}
         if store is not None:
-            finished = stores.open_run(store, Evidence, [model], asked, given)
+            finished = stores.find_finished(store, Evidence, identity)
             if finished is not None:
                 return finished
         run = Pipeline(asked, Meter(), report)
         path_and_pool = (
             run.referenced(model, given) if power is None else run.from_prior(model, power, given)
         )
+        if store is not None:
+            stores.begin(store, identity)
         return run.conclude(Evidence, model, *path_and_pool, store)
 
 
@@ -130,8 +133,10 @@ def log_bayes_factor(
     _expect_model(model_b)
     whole = paths.model_switch(model_a, model_b)
     with computing(), reporters.reporting(progress) as report:
+        models = [model_a, model_b]
+        identity = stores.identify(LogRatio, models, asked) if store is not None else {}
         if store is not None:
-            finished = stores.open_run(store, LogRatio, [model_a, model_b], asked)
+            finished = stores.find_finished(store, LogRatio, identity)
             if finished is not None:
                 return finished
         run = Pipeline(asked, Meter(), report)
@@ -139,6 +144,8 @@ def log_bayes_factor(
             run.explore(model, whole.legs[0], lam, None).draws
             for model, lam in ((model_a, 1.0), (model_b, 0.0))
         ]
+        if store is not None:
+            stores.begin(store, identity)
         return run.conclude(LogRatio, model_a, whole, np.concatenate(ends), store)
 
 

@@ -16,7 +16,7 @@ from refti.errors import StoreError
 from refti.files import read_json, write_json
 from refti.model import Model
 from refti.references import Reference
-from refti.result import Evidence, LogRatio, load
+from refti.result import Evidence, LogRatio, Result, load
 from refti.settings import Settings
 
 Kind = TypeVar("Kind", Evidence, LogRatio)
@@ -24,41 +24,45 @@ Kind = TypeVar("Kind", Evidence, LogRatio)
 FINGERPRINT_SCALES = np.repeat([0.1, 1.0, 3.0], 4)  # of the points at which models are compared
 
 
-def open_run(
-    path: str | Path,
-    kind: type[Kind],
-    models: Sequence[Model],
-    asked: Settings,
-    given: np.ndarray | None = None,
-) -> Kind | None:
-    """The finished result of this very run, or None after the run has been written down.
-
-    A directory that holds another run, or anything else, is refused and left as it is.
-    """
-    folder = Path(path)
-    identity = {
+def identify(
+    kind: type[Result], models: Sequence[Model], asked: Settings, given: np.ndarray | None = None
+) -> dict[str, Any]:
+    """All that decides a run's result, as plain values."""
+    return {
         "kind": kind.__name__,
         "settings": asked.record(),
         "models": [fingerprint(model) for model in models],
         "reference": [_station(station) for station in asked.stations],
         "draws": None if given is None else _digest([given]),
     }
+
+
+def find_finished(path: str | Path, kind: type[Kind], identity: Mapping[str, Any]) -> Kind | None:
+    """The result of this very run, if the directory holds it finished.
+
+    A directory that holds another run, or anything else, is refused and left as it is.
+    """
+    folder = Path(path)
     if (folder / "run.json").exists():
         _refuse_another(folder, read_json(folder / "run.json"), identity)
         if (folder / "result.json").exists():
             result = load(folder)
             assert isinstance(result, kind)
             return result
-        return None
-    if folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
+    elif folder.is_file() or (folder.is_dir() and any(folder.iterdir())):
         raise StoreError(
             f"{folder} exists and holds no refti run. Choose an empty or new directory."
         )
+    return None
+
+
+def begin(path: str | Path, identity: Mapping[str, Any]) -> None:
+    """Writes down what the run is, before it samples."""
+    folder = Path(path)
     folder.mkdir(parents=True, exist_ok=True)
     names = ("refti", "jax", "blackjax", "numpyro", "numpy")
     versions = {name: version(name) for name in names}
     write_json(folder / "run.json", {**identity, "versions": versions})
-    return None
 
 
 def fingerprint(model: Model) -> dict[str, Any]:
