@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -16,7 +16,8 @@ from refti.cost import Meter
 from refti.errors import SettingsError
 from refti.explore import unconstrained_draws
 from refti.model import Model
-from refti.pipeline import Pipeline
+from refti.path import Path
+from refti.pipeline import Kind, Pipeline
 from refti.progress import Progress
 from refti.references import fit
 from refti.result import Evidence, LogRatio
@@ -80,22 +81,17 @@ def evidence(
         kernel=kernel,
     )
     _expect_model(model)
-    with computing(), reporters.reporting(progress) as report:
+    with computing():
         power = paths.power_posteriors(model) if asked.path == "power" else None
         _check_stations(model, asked)
         given = None if draws is None else unconstrained_draws(model, draws)
-        identity = stores.identify(Evidence, [model], asked, given) if store is not None else {}
-        if store is not None:
-            finished = stores.find_finished(store, Evidence, identity)
-            if finished is not None:
-                return finished
-        run = Pipeline(asked, Meter(), report)
-        path_and_pool = (
-            run.referenced(model, given) if power is None else run.from_prior(model, power, given)
-        )
-        if store is not None:
-            stores.begin(store, identity)
-        return run.conclude(Evidence, model, *path_and_pool, store)
+
+        def route(run: Pipeline) -> tuple[Path, np.ndarray]:
+            if power is not None:
+                return run.from_prior(model, power, given)
+            return run.referenced(model, given)
+
+        return _run(Evidence, [model], route, asked, given, store, progress)
 
 
 def log_bayes_factor(
@@ -132,21 +128,36 @@ def log_bayes_factor(
     _expect_model(model_a)
     _expect_model(model_b)
     whole = paths.model_switch(model_a, model_b)
-    with computing(), reporters.reporting(progress) as report:
-        models = [model_a, model_b]
-        identity = stores.identify(LogRatio, models, asked) if store is not None else {}
-        if store is not None:
-            finished = stores.find_finished(store, LogRatio, identity)
-            if finished is not None:
-                return finished
+    models = [model_a, model_b]
+    with computing():
+        return _run(
+            LogRatio, models, lambda run: run.between(models, whole), asked, None, store, progress
+        )
+
+
+def _run(
+    kind: type[Kind],
+    models: Sequence[Model],
+    route: Callable[[Pipeline], tuple[Path, np.ndarray]],
+    asked: Settings,
+    given: np.ndarray | None,
+    store: str | FilePath | None,
+    progress: Progress | bool | None,
+) -> Kind:
+    """The result of a run, read from its directory if it is finished there."""
+    with reporters.reporting(progress) as report:
         run = Pipeline(asked, Meter(), report)
-        ends = [
-            run.explore(model, whole.legs[0], lam, None).draws
-            for model, lam in ((model_a, 1.0), (model_b, 0.0))
-        ]
-        if store is not None:
-            stores.begin(store, identity)
-        return run.conclude(LogRatio, model_a, whole, np.concatenate(ends), store)
+        if store is None:
+            return run.conclude(kind, models[0], *route(run))
+        identity = stores.identify(kind, models, asked, given)
+        finished = stores.find_finished(store, kind, identity)
+        if finished is not None:
+            return finished
+        path_and_pool = route(run)
+        stores.begin(store, identity)
+        result = run.conclude(kind, models[0], *path_and_pool)
+        result.save(store)
+        return result
 
 
 def _check_stations(model: Model, asked: Settings) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path as FilePath
 from typing import Any, TypeVar
 
 import jax
@@ -109,14 +108,13 @@ class Pipeline:
             return station.density
         return expand(model.log_density, jnp.asarray(explored.mode.x), station)
 
-    def conclude(
-        self,
-        kind: type[Kind],
-        model: Model,
-        path: Path,
-        pool: np.ndarray,
-        store: str | FilePath | None,
-    ) -> Kind:
+    def between(self, models: Sequence[Model], path: Path) -> tuple[Path, np.ndarray]:
+        """The path from the second model to the first, and points to start chains at."""
+        ends = zip(models, (1.0, 0.0), strict=True)
+        draws = [self.explore(model, path.legs[0], lam, None).draws for model, lam in ends]
+        return path, np.concatenate(draws)
+
+    def conclude(self, kind: type[Kind], model: Model, path: Path, pool: np.ndarray) -> Kind:
         """The result of sampling every leg of the path."""
         samples: list[LegSample] = [
             sample_leg(
@@ -142,7 +140,7 @@ class Pipeline:
             *check_estimates(estimates, self.asked.estimator, self.asked.target_error),
             *check_share([*starts, *ends]),
         )
-        result = kind(
+        return kind(
             value=chosen.value,
             error=chosen.error,
             estimates=estimates,
@@ -158,9 +156,6 @@ class Pipeline:
                 "end_shares": [[share.inside, share.drawn] for share in ends],
             },
         )
-        if store is not None:
-            result.save(store)
-        return result
 
     def _sharpened_share(self, leg: Leg, sample: LegSample, error: float) -> Share:
         """The share inside the support, counted until its error no longer matters.
