@@ -11,6 +11,7 @@ from refti.cost import Meter
 from refti.model import ValueAndGradient
 from refti.path import Leg
 from refti.sampling.lanes import Whitening, begin, end_and_delta
+from refti.sampling.whitening import same_for_all
 
 
 def value_and_gradient(
@@ -25,8 +26,7 @@ def value_and_gradient(
 
     @cache
     def plain(dim: int) -> Whitening:
-        identity = np.broadcast_to(np.eye(dim), (rungs, dim, dim))
-        return Whitening(jnp.asarray(np.zeros((rungs, dim))), jnp.asarray(identity))
+        return same_for_all(np.zeros(dim), np.eye(dim), rungs)
 
     def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         count, dim = x.shape

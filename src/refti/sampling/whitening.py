@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 import numpy as np
 
 from refti.sampling.lanes import Whitening
@@ -9,9 +10,9 @@ from refti.sampling.lanes import Whitening
 
 def same_for_all(location: np.ndarray, factor: np.ndarray, rungs: int) -> Whitening:
     """One map for every rung."""
-    return Whitening(
-        np.broadcast_to(location, (rungs, *location.shape)).copy(),
-        np.broadcast_to(factor, (rungs, *factor.shape)).copy(),
+    return _on_device(
+        np.broadcast_to(location, (rungs, *location.shape)),
+        np.broadcast_to(factor, (rungs, *factor.shape)),
     )
 
 
@@ -35,4 +36,8 @@ def refit(current: Whitening, x: np.ndarray, *, pooled: bool) -> Whitening:
     covariance = np.where(usable[:, None, None], covariance, np.eye(dim))
     centre = np.where(usable[:, None], centre, 0.0)
     step = np.linalg.cholesky(covariance)
-    return Whitening(location + np.einsum("rij,rj->ri", factor, centre), factor @ step)
+    return _on_device(location + np.einsum("rij,rj->ri", factor, centre), factor @ step)
+
+
+def _on_device(location: np.ndarray, factor: np.ndarray) -> Whitening:
+    return Whitening(jnp.asarray(location), jnp.asarray(factor))
