@@ -41,6 +41,13 @@ def effective_sample_size(series: ArrayLike) -> NDArray[np.float64]:
     return np.where(finite, size, 0.0)[()]
 
 
+def bulk_size(series: ArrayLike) -> NDArray[np.float64]:
+    """Returns the effective sample size of the rank-normalised series, which tails do not sway."""
+    values = _as_chains(series)
+    pool = values.shape[-2] * values.shape[-1]
+    return effective_sample_size(_scores(values.reshape(-1, pool)).reshape(values.shape))
+
+
 def r_hat(series: ArrayLike) -> NDArray[np.float64]:
     """Returns the rank-normalised split R-hat, the larger of bulk and folded; 1 is well mixed.
 
@@ -145,15 +152,18 @@ def _geyer_time(correlation: NDArray[np.float64]) -> NDArray[np.float64]:
 def _between_over_within(chains: NDArray[np.float64]) -> NDArray[np.float64]:
     """Returns R-hat of the rank-normalised chains (equations 1 to 4 and 14)."""
     shape, count = chains.shape, chains.shape[-1]
-    pool = shape[-2] * count
-    ranks = _average_ranks(chains.reshape(-1, pool))
-    scores = special.ndtri((ranks - 0.375) / (pool + 0.25)).reshape(shape)
+    scores = _scores(chains.reshape(-1, shape[-2] * count)).reshape(shape)
     within = scores.var(axis=-1, ddof=1).mean(axis=-1)
     between = scores.mean(axis=-1).var(axis=-1, ddof=1)
     # Scores are of order one: chains that stand still leave only rounding within them.
     still = within <= 1e-20
     ratio = np.sqrt(between / np.where(still, 1.0, within) + (count - 1) / count)
     return np.where(still, np.where(between > 1e-20, np.inf, 1.0), ratio)
+
+
+def _scores(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Returns the normal scores of the ranks within each row."""
+    return special.ndtri((_average_ranks(rows) - 0.375) / (rows.shape[-1] + 0.25))
 
 
 def _average_ranks(rows: NDArray[np.float64]) -> NDArray[np.float64]:

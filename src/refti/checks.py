@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from refti import autocorrelation
 from refti.draws import Draws
-from refti.estimators import Estimate, add, mbar
+from refti.estimators import Estimate, add, influence, mbar
 from refti.share import Share
+from refti.tails import pareto_shape
 
 
 @dataclass(frozen=True)
@@ -37,24 +39,29 @@ def at_least(name: str, value: float, threshold: float, advice: str) -> Check:
     return Check(name, float(value), threshold, bool(value >= threshold), advice)
 
 
-def check_legs(legs: Sequence[Draws], divergences: np.ndarray) -> list[Check]:
-    """Convergence, effective draws, divergences, overlap and agreement in time of all legs."""
+def check_legs(
+    legs: Sequence[Draws], divergences: np.ndarray, exchanges: Sequence[np.ndarray]
+) -> list[Check]:
+    """Convergence, effective draws, divergences, overlap and agreement of all legs."""
     r_hats = np.concatenate([leg.r_hat() for leg in legs])
-    sizes = np.concatenate([leg.effective_sample_size() for leg in legs])
+    sizes = np.concatenate([autocorrelation.bulk_size(leg.delta) for leg in legs])
     overlaps = np.concatenate([leg.overlap() for leg in legs])
+    swaps = np.concatenate(exchanges)
+    total = [influence(leg).sum(axis=0) for leg in legs]
     return [
         at_most(
             "convergence",
             r_hats.max(),
-            1.02,
-            "the chains of a rung disagree (R-hat); sample longer (warmup=, kept=), or look for "
-            "several modes",
+            1.03,
+            f"the chains of rung {int(r_hats.argmax())} disagree (R-hat); sample longer (warmup=, "
+            "max_evaluations=), look for several modes, or reparametrise the model",
         ),
         at_least(
             "effective draws",
             sizes.min(),
             200.0,
-            "a rung has too few effective draws for its error to be known; raise kept=",
+            f"rung {int(sizes.argmin())} has too few effective draws for its error to be known; "
+            "raise max_evaluations= or kept=",
         ),
         at_most(
             "divergences",
@@ -70,6 +77,13 @@ def check_legs(legs: Sequence[Draws], divergences: np.ndarray) -> list[Check]:
             "neighbouring rungs hardly overlap; use more rungs where they are furthest apart, or "
             "a better reference",
         ),
+        at_least(
+            "exchange",
+            np.nanmin(swaps, initial=1.0),
+            0.01,
+            "neighbouring rungs hardly ever exchange positions, so a mode found by one stays "
+            "unknown to the others; use more rungs or a better reference",
+        ),
         at_most(
             "halves",
             _distance(
@@ -79,6 +93,28 @@ def check_legs(legs: Sequence[Draws], divergences: np.ndarray) -> list[Check]:
             "the first and the second half of the draws disagree by this many errors; raise "
             "warmup= and kept=",
         ),
+        at_most(
+            "chains",
+            max(float(autocorrelation.r_hat(series)) for series in total),
+            1.05,
+            "the chains give different estimates (R-hat of what they add to it); sample longer, "
+            "or look for several modes",
+        ),
+        *_check_tails(legs),
+    ]
+
+
+def _check_tails(legs: Sequence[Draws]) -> list[Check]:
+    """The tails of the importance weights from each end of a leg to its neighbouring rung."""
+    first = max(pareto_shape(np.diff(leg.lambdas)[0] * leg.delta[0]) for leg in legs)
+    last = max(pareto_shape(-np.diff(leg.lambdas)[-1] * leg.delta[-1]) for leg in legs)
+    advice = (
+        "the weights of a few draws dominate (Pareto k), so the draws do not reach what matters; "
+        "use a reference with heavier tails, such as 'student', or more rungs"
+    )
+    return [
+        at_most("tail of the start", first, 1.0, advice),
+        at_most("tail of the end", last, 1.0, advice),
     ]
 
 
@@ -100,7 +136,8 @@ def check_estimates(
             "target error",
             estimates[chosen].error,
             target_error,
-            "the error asked for was not reached; raise kept=, add rungs or use a better reference",
+            "the error asked for was not reached; raise max_evaluations=, max_seconds= or kept=, "
+            "or use a better reference",
         ),
     ]
 
@@ -124,6 +161,41 @@ def check_share(shares: Sequence[Share]) -> list[Check]:
             f"x = {strangest.example}, and counts as zero there; mend it or declare its support",
         ),
     ]
+
+
+def check_peak(mode_log_density: float, log_density: np.ndarray, dim: int) -> Check:
+    """Whether the highest point found stands no higher than a density of this dimension has it.
+
+    A Gaussian's mode is half the dimension, in nats, above its draws, and that of heavier tails a
+    few times that. A density that grows without bound towards a point has it anywhere.
+    """
+    return at_most(
+        "peak",
+        (mode_log_density - float(np.median(log_density))) / (10.0 + dim),
+        5.0,
+        "the density has a spike far above all draws and may be unbounded there, so its evidence "
+        "may be infinite; bound the parameters away from it, or reparametrise the model (a "
+        "hierarchy non-centred)",
+    )
+
+
+def check_end(reason: str | None) -> Check:
+    """Whether the run came to its own end."""
+    return at_most(
+        "finished", 0.0 if reason is None else 1.0, 0.0, f"the run was ended early: {reason}"
+    )
+
+
+def check_prior(estimate: Estimate) -> Check:
+    """Whether the prior alone integrates to one."""
+    allowed = max(0.05, 4 * estimate.error)
+    return at_most(
+        "prior",
+        abs(estimate.value),
+        allowed,
+        f"the prior integrates to exp({estimate.value:.3f}), not to 1: a constant is missing, such "
+        "as the factor 2 of a half-normal, or a Jacobian",
+    )
 
 
 def _mbar_sum(legs: Sequence[Draws]) -> Estimate:

@@ -1,9 +1,10 @@
-"""Cost: what a run took, counted where the work is done."""
+"""Cost: what a run took, counted where the work is done, and what it may take."""
 
 from __future__ import annotations
 
 import time
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 
@@ -18,31 +19,64 @@ class Cost:
     programs: int
 
 
+@dataclass(frozen=True)
+class Budget:
+    """What a run may take; evaluations are gradients and densities together."""
+
+    seconds: float = float("inf")
+    evaluations: float = float("inf")
+
+
+class OutOfBudgetError(Exception):
+    """The budget is spent: a signal within a run, which ends with what it has."""
+
+
 class Meter:
     """Counts evaluations, seconds and compiled programs while a run goes on."""
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget | None = None) -> None:
         self._begun = time.perf_counter()
         self._compile_seconds = 0.0
         self._programs = 0
+        self.budget = Budget() if budget is None else budget
+        self._lock = Lock()
         self.gradients = 0
         self.densities = 0
 
+    def count(self, *, gradients: int = 0, densities: int = 0) -> None:
+        """Adds evaluations; from any thread."""
+        with self._lock:
+            self.gradients += gradients
+            self.densities += densities
+
     def call(self, program: Any, *arguments: Any, **options: Any) -> Any:
         """The program's result; the call's time counts as compiling if it built a new one."""
+        if self.exhausted:
+            raise OutOfBudgetError
         known, begun = program._cache_size(), time.perf_counter()
         result = program(*arguments, **options)
         if program._cache_size() > known:
-            self._compile_seconds += time.perf_counter() - begun
-            self._programs += 1
+            with self._lock:
+                self._compile_seconds += time.perf_counter() - begun
+                self._programs += 1
         return result
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether the budget is spent."""
+        spent = self.gradients + self.densities
+        return spent >= self.budget.evaluations or self._seconds >= self.budget.seconds
+
+    @property
+    def _seconds(self) -> float:
+        return time.perf_counter() - self._begun
 
     def read(self) -> Cost:
         """The cost so far."""
         return Cost(
             gradient_evaluations=self.gradients,
             density_evaluations=self.densities,
-            seconds=time.perf_counter() - self._begun,
+            seconds=self._seconds,
             compile_seconds=self._compile_seconds,
             programs=self._programs,
         )

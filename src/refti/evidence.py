@@ -12,19 +12,28 @@ import numpy as np
 from refti import path as paths
 from refti import progress as reporters
 from refti import settings as options
-from refti.cost import Meter
-from refti.errors import SettingsError
-from refti.explore import unconstrained_draws
+from refti.checks import Check, check_end, check_peak, check_prior
+from refti.conclude import Kind, result
+from refti.cost import Budget, Meter, OutOfBudgetError
+from refti.errors import RefTIError, SamplingError, SettingsError
+from refti.estimators import Estimate
+from refti.given import unconstrained_draws
+from refti.loop import Loop, Outcome
 from refti.model import Model
-from refti.path import Path
-from refti.pipeline import Kind, Pipeline
 from refti.progress import Progress
 from refti.references import fit
 from refti.result import Evidence, LogRatio
+from refti.route import Planner, Route
 from refti.run import store as stores
+from refti.sampling.engine import engine
 from refti.sampling.kernel import KernelName
 from refti.scope import computing
 from refti.settings import ReferenceLike, Settings
+
+STRETCH = 25  # iterations between two looks at a run: exchanges, budget, progress
+CHAINS = 8
+MAX_EVALUATIONS = 20_000_000
+PRIOR_EVALUATIONS = 500_000
 
 
 def evidence(
@@ -36,10 +45,13 @@ def evidence(
     estimator: options.EstimatorName = "mbar",
     target_error: float = 0.05,
     seed: int = 0,
-    chains: int = 4,
-    warmup: int = 1000,
-    kept: int = 1000,
+    max_seconds: float | None = None,
+    max_evaluations: int = MAX_EVALUATIONS,
+    chains: int = CHAINS,
+    warmup: int | None = None,
+    kept: int | None = None,
     kernel: KernelName = "hmc",
+    check_prior: bool = True,
     draws: Mapping[str, Any] | None = None,
     store: str | FilePath | None = None,
     progress: Progress | bool | None = None,
@@ -51,16 +63,23 @@ def evidence(
         reference: where the path starts: "laplace", "covariance", "diagonal", "variational",
             "variational_diagonal", "truncated", a Reference, or a list (telescopic path) that
             goes on with orders of Taylor expansion at the mode (4, 6, ...) or with other models.
-            "auto" is at present the sampled covariance.
+            "auto" fits several and takes the one from which the way is shortest.
         path: "referenced", or "power" for power posteriors (from the prior).
-        ladder: values of lambda from 0 to 1, the same for every leg.
+        ladder: values of lambda from 0 to 1, the same for every leg; adapted to the measured
+            path if not given.
         estimator: whose value and error the result gives; the others stand beside it.
-        target_error: the error in nats above which the result is not trusted.
+        target_error: the error in nats at which sampling stops; above it the result is not
+            trusted.
         seed: all randomness comes from this number.
+        max_seconds: the time after which the run ends with what it has, not trusted.
+        max_evaluations: the number of evaluations, gradients and densities together, after which
+            it does.
         chains: Markov chains a rung.
-        warmup: iterations of each chain that adapt it and are thrown away.
-        kept: draws of each chain that are kept.
+        warmup: iterations of each chain that adapt it and are thrown away; a few hundred if not
+            given.
+        kept: draws of each chain that are kept; as many as the target error asks for if not given.
         kernel: "hmc" or "nuts".
+        check_prior: whether a prior given apart is seen to integrate to one, by a run of its own.
         draws: posterior draws by parameter name, [chain, draw, ...] or [draw, ...], which take
             the place of the pilot's.
         store: a directory to keep the run in; a finished run of the same model and settings is
@@ -79,6 +98,9 @@ def evidence(
         warmup=warmup,
         kept=kept,
         kernel=kernel,
+        max_seconds=max_seconds,
+        max_evaluations=max_evaluations,
+        check_prior=check_prior,
     )
     _expect_model(model)
     with computing():
@@ -86,10 +108,10 @@ def evidence(
         _check_stations(model, asked)
         given = None if draws is None else unconstrained_draws(model, draws)
 
-        def route(run: Pipeline) -> tuple[Path, np.ndarray]:
+        def route(planner: Planner) -> Route:
             if power is not None:
-                return run.from_prior(model, power, given)
-            return run.referenced(model, given)
+                return planner.from_prior(model, power, given)
+            return planner.referenced(model, given)
 
         return _run(Evidence, [model], route, asked, given, store, progress)
 
@@ -102,21 +124,23 @@ def log_bayes_factor(
     estimator: options.EstimatorName = "mbar",
     target_error: float = 0.05,
     seed: int = 0,
-    chains: int = 4,
-    warmup: int = 1000,
-    kept: int = 1000,
+    max_seconds: float | None = None,
+    max_evaluations: int = MAX_EVALUATIONS,
+    chains: int = CHAINS,
+    warmup: int | None = None,
+    kept: int | None = None,
     kernel: KernelName = "hmc",
     store: str | FilePath | None = None,
     progress: Progress | bool | None = None,
 ) -> LogRatio:
     """log z_a - log z_b by a direct path between two models of one dimension (model switch).
 
-    The arguments are those of `evidence`; the ladder is uniform if not given.
+    The arguments are those of `evidence`.
     """
     asked = options.checked(
         reference="auto",
         path="referenced",
-        ladder=np.linspace(0.0, 1.0, 11) if ladder is None else ladder,
+        ladder=ladder,
         estimator=estimator,
         target_error=target_error,
         seed=seed,
@@ -124,6 +148,8 @@ def log_bayes_factor(
         warmup=warmup,
         kept=kept,
         kernel=kernel,
+        max_seconds=max_seconds,
+        max_evaluations=max_evaluations,
     )
     _expect_model(model_a)
     _expect_model(model_b)
@@ -131,33 +157,107 @@ def log_bayes_factor(
     models = [model_a, model_b]
     with computing():
         return _run(
-            LogRatio, models, lambda run: run.between(models, whole), asked, None, store, progress
+            LogRatio, models, lambda plan: plan.between(models, whole), asked, None, store, progress
         )
 
 
 def _run(
     kind: type[Kind],
     models: Sequence[Model],
-    route: Callable[[Pipeline], tuple[Path, np.ndarray]],
+    route: Callable[[Planner], Route],
     asked: Settings,
     given: np.ndarray | None,
     store: str | FilePath | None,
     progress: Progress | bool | None,
 ) -> Kind:
     """The result of a run, read from its directory if it is finished there."""
-    with reporters.reporting(progress) as report:
-        run = Pipeline(asked, Meter(), report)
-        if store is None:
-            return run.conclude(kind, models[0], *route(run))
+    identity = None
+    if store is not None:
         identity = stores.identify(kind, models, asked, given)
         finished = stores.find_finished(store, kind, identity)
         if finished is not None:
             return finished
-        path_and_pool = route(run)
-        stores.begin(store, identity)
-        result = run.conclude(kind, models[0], *path_and_pool)
-        result.save(store)
-        return result
+    seconds = float("inf") if asked.max_seconds is None else asked.max_seconds
+    meter = Meter(Budget(seconds, asked.max_evaluations))
+    with (
+        reporters.reporting(progress) as report,
+        engine(
+            chains=asked.chains,
+            kernel=asked.kernel,
+            stretch=STRETCH if asked.kept is None else min(STRETCH, asked.kept),
+            seed=asked.seed,
+            meter=meter,
+        ) as means,
+    ):
+        try:
+            planned = route(Planner(asked, means, report))
+        except OutOfBudgetError:
+            raise SamplingError(
+                "The budget was spent before the posterior was found. Raise max_seconds= or "
+                "max_evaluations=."
+            ) from None
+        if store is not None and identity is not None:
+            stores.begin(store, identity)
+        outcome = Loop(planned, asked, means, report, []).run()
+    finished = result(
+        kind,
+        models[0],
+        outcome.route.path,
+        outcome.conclusion,
+        asked=asked,
+        more_checks=_more_checks(models[0], outcome, asked),
+        cost=meter.read(),
+        facts=_facts(outcome),
+    )
+    # A run that was cut short is there to be had, but another try should not find it finished.
+    if store is not None and outcome.ended is None:
+        finished.save(store)
+    return finished
+
+
+def _more_checks(model: Model, outcome: Outcome, asked: Settings) -> list[Check]:
+    explored = outcome.route.explored
+    checks = [check_end(outcome.ended)]
+    if explored.given is None:
+        peak = explored.mode.log_density
+        checks.append(check_peak(peak, explored.pilot.log_density, model.dim))
+    if asked.check_prior and model.prior is not None and outcome.ended is None:
+        checks.append(check_prior(_prior_integral(model, asked)))
+    return checks
+
+
+def _prior_integral(model: Model, asked: Settings) -> Estimate:
+    """The log of the prior's own integral, which should be 0."""
+    try:
+        alone = evidence(
+            model.prior_alone(),
+            target_error=max(asked.target_error, 0.05),
+            seed=asked.seed,
+            chains=asked.chains,
+            max_seconds=asked.max_seconds,
+            max_evaluations=min(asked.max_evaluations, PRIOR_EVALUATIONS),
+            check_prior=False,
+            progress=False,
+        )
+    except RefTIError:
+        return Estimate(float("nan"), 0.0)
+    return alone.estimates["mbar"]
+
+
+def _facts(outcome: Outcome) -> dict[str, Any]:
+    """What the run chose by itself, as plain values."""
+    choice = outcome.route.choice
+    facts: dict[str, Any] = {
+        "rounds": outcome.rounds,
+        "modes": len(outcome.route.explored.landscape.peaks)
+        if outcome.route.explored.given is None and outcome.route.explored.modes_apart
+        else 1,
+    }
+    if choice is not None:
+        facts["chosen_reference"] = choice.family
+        facts["chosen_because"] = choice.reason
+        facts["lengths"] = {name: float(value) for name, value in choice.lengths.items()}
+    return facts
 
 
 def _check_stations(model: Model, asked: Settings) -> None:

@@ -1,147 +1,169 @@
-"""Exploration: where the posterior is, from its mode and first draws or from the user's draws."""
+"""Exploration: where the posterior is, from its modes and first draws or from the user's draws."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
-from refti.cost import Meter
 from refti.errors import ModelError
-from refti.mode import Mode, climb, find_mode
+from refti.landscape import Landscape, refuse_improper, survey
+from refti.mode import Mode
 from refti.model import Model, ValueAndGradient
 from refti.path import Leg
 from refti.preflight import preflight
-from refti.sampling.chains import Effort, run_chains
+from refti.sampling.engine import Engine
 from refti.sampling.evaluation import value_and_gradient
-from refti.sampling.whitening import same_for_all
+from refti.sampling.rung import Rung, advanced, placed, warmed_up
+from refti.sampling.whitening import of_draws, whitening
 
-OTHER_STARTS = 4  # searched for other modes than the one uphill of the best start
+STRETCHES = 5  # of the pilot that are kept
+GIVEN_STRETCHES = 2  # drawn to compare the user's draws with
+FAR_OFF = 3.0  # standard deviations of the log density between the user's draws and ours
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
+class Pilot:
+    """The first draws of a density, and chains that go on from them.
+
+    Attributes:
+        rung: the chains.
+        x: `[chain, draw, dim]`.
+        log_density: `[chain, draw]`.
+    """
+
+    rung: Rung
+    x: np.ndarray
+    log_density: np.ndarray
+
+    def halves(self) -> tuple[np.ndarray, np.ndarray]:
+        """The first and the second half of every chain, each x[draw, dim]."""
+        middle = self.x.shape[1] // 2
+        first, second = self.x[:, :middle], self.x[:, middle:]
+        return first.reshape(-1, self.x.shape[2]), second.reshape(-1, self.x.shape[2])
+
+
+@dataclass(frozen=True, eq=False)
 class Exploration:
     """What is known of the density at one end of a leg; each part is found when first needed."""
 
     model: Model
     leg: Leg
     lam: float  # which end of the leg: 0 or 1
-    rungs: int
-    effort: Effort
-    seed: int
-    key: jax.Array
-    meter: Meter
+    engine: Engine
+    warmup: int
     progress: Callable[[str, int, int], None]
     given: np.ndarray | None = None
 
     @cached_property
     def evaluate(self) -> ValueAndGradient:
         """The density and its gradient at given points."""
-        return value_and_gradient(self.leg, self.lam, self.rungs, self.effort.chains, self.meter)
+        return value_and_gradient(self.leg, self.lam, self.engine.chains, self.engine.meter)
 
     @cached_property
     def starts(self) -> np.ndarray:
         """Points inside the support, best first, after the model has passed its preflight."""
-        return preflight(self.model, self.evaluate, self.seed, self.given)
+        return preflight(self.model, self.evaluate, self.engine.seed, self.given)
 
     def check(self) -> None:
         """Nothing, after the model has passed its preflight; a ModelError otherwise."""
         _ = self.starts
 
     @cached_property
+    def landscape(self) -> Landscape:
+        """The peaks of the density, after it was seen to fall away from them."""
+        self.progress("finding the modes", 0, 1)
+        found = survey(self.evaluate, self.starts, self.engine.seed)
+        refuse_improper(self.model, self.evaluate, found.mode, self.engine.seed)
+        self.progress("finding the modes", 1, 1)
+        return found
+
+    @property
     def mode(self) -> Mode:
-        """The mode uphill of the best start."""
-        return find_mode(self.evaluate, self.starts[0])
+        """The highest mode found."""
+        return self.landscape.mode
+
+    @property
+    def modes_apart(self) -> bool:
+        """Whether the density has several modes that chains will sit on."""
+        return self.mode.factor() is not None and len(self.landscape.peaks) > 1
 
     @cached_property
-    def peaks(self) -> np.ndarray:
-        """The mode and what is uphill of other starts, x[peak, dim]: where chains set out.
+    def pilot(self) -> Pilot:
+        """Draws of the density, the user's or by chains, and chains that go on from them."""
+        return self._sampled() if self.given is None else self._from_given(self.given)
 
-        Peaks at the bottom of the density are left out: ends of searches that did not arrive.
-        """
-        picks = np.linspace(1, len(self.starts) - 1, OTHER_STARTS).astype(int)
-        plain = np.eye(self.model.dim)
-        found = [
-            climb(self.evaluate, self.starts[pick], factor=plain, iterations=100)
-            for pick in np.unique(picks[picks > 0])
-        ]
-        height = self.mode.log_density - 10 - 2 * self.model.dim
-        return np.stack([self.mode.x, *(x for x, value in found if value > height)])
-
-    @cached_property
+    @property
     def draws(self) -> np.ndarray:
-        """Draws of the density, x[draw, dim]: the user's, or by chains on every lane."""
-        if self.given is not None:
-            return self.given
-        factor = self.mode.factor()
-        if factor is None:
-            factor = np.eye(self.model.dim)
-        stretches = 5 * self.effort.stretch
-        chains = run_chains(
+        """Draws of the density, x[draw, dim]."""
+        return self.pilot.x.reshape(-1, self.model.dim)
+
+    def _sampled(self) -> Pilot:
+        landscape, engine = self.landscape, self.engine
+        rung = placed(
             self.leg,
-            np.full(self.rungs, self.lam),
-            self._around_peaks(factor),
-            same_for_all(self.mode.x, factor, self.rungs),
-            replace(self.effort, warmup=stretches, kept=stretches),
-            self.key,
-            pooled=True,
-            keep_all_x=True,
-            meter=self.meter,
+            self.lam,
+            self._around_peaks(),
+            whitening(landscape.peaks[0], landscape.factor),
+            engine,
+        )
+        rung = warmed_up(
+            self.leg,
+            rung,
+            self.warmup,
+            engine.key(0, int(self.lam)),
+            engine,
+            apart=self.modes_apart,
             progress=lambda done, total: self.progress("finding the posterior", done, total),
         )
-        return chains.x.reshape(-1, self.model.dim)
+        return self._kept(rung, STRETCHES)
 
-    def _around_peaks(self, factor: np.ndarray) -> np.ndarray:
+    def _kept(self, rung: Rung, stretches: int) -> Pilot:
+        traces = []
+        for index in range(stretches):
+            key = self.engine.key(1, int(self.lam), index)
+            rung, trace = advanced(self.leg, rung, key, self.engine)
+            traces.append(trace)
+            self.progress("drawing from the posterior", index + 1, stretches)
+        return Pilot(
+            rung,
+            np.concatenate([trace.x for trace in traces], axis=1),
+            np.concatenate([trace.log_density for trace in traces], axis=1),
+        )
+
+    def _from_given(self, given: np.ndarray) -> Pilot:
+        """The user's draws, after chains begun at them were seen to stay among them."""
+        engine = self.engine
+        picks = engine.generator(6).permutation(len(given))[: 4 * engine.chains]
+        values, _ = self.evaluate(given[picks])
+        inside = given[picks][np.isfinite(values)]  # not empty: the preflight has seen to that
+        start = np.resize(inside, (engine.chains, self.model.dim))
+        rung = placed(self.leg, self.lam, start, of_draws(given), engine)
+        rung = warmed_up(self.leg, rung, self.warmup, engine.key(0, int(self.lam)), engine)
+        fresh = self._kept(rung, GIVEN_STRETCHES).log_density
+        theirs = values[np.isfinite(values)]
+        distance = abs(theirs.mean() - fresh.mean()) / (fresh.std() + 1e-9 * abs(fresh.mean()))
+        if distance > FAR_OFF:
+            raise ModelError(
+                f"draws= are not draws of this model: their log density is {theirs.mean():.6g} "
+                f"on average, that of chains begun at them {fresh.mean():.6g} ± {fresh.std():.3g}. "
+                "Give the posterior draws of this very model and data, or leave draws= out."
+            )
+        return Pilot(rung, given[None], np.zeros((1, len(given))))
+
+    def _around_peaks(self) -> np.ndarray:
         """Points spread about each peak in turn, those outside the support drawn in towards it."""
-        lanes = self.rungs * self.effort.chains
-        centres = self.peaks[np.arange(lanes) % len(self.peaks)]
-        offsets = np.random.default_rng(self.seed).normal(size=centres.shape) @ factor.T
+        landscape, chains = self.landscape, self.engine.chains
+        centres = landscape.peaks[np.arange(chains) % len(landscape.peaks)]
+        noise = self.engine.generator(7).normal(size=centres.shape)
+        # Starts that stand in for peaks are spread out already.
+        offsets = noise @ landscape.factor.T if self.mode.factor() is not None else 0 * noise
         for _ in range(20):
             values, _ = self.evaluate(centres + offsets)
             outside = ~np.isfinite(values)
             if not outside.any():
                 break
             offsets[outside] *= 0.5
-        return (centres + offsets).reshape(self.rungs, self.effort.chains, -1)
-
-
-def unconstrained_draws(model: Model, draws: Mapping[str, Any]) -> np.ndarray:
-    """The user's posterior draws as x[draw, dim], after their names and shapes were checked."""
-    missing = [name for name in model.parameters if name not in draws]
-    if missing:
-        raise ModelError(
-            f"draws= must hold every parameter of the model; {', '.join(missing)} missing, got "
-            f"{', '.join(map(str, draws))}."
-        )
-    flat: dict[str, np.ndarray] = {}
-    faults = []
-    for name, support in model.parameters.items():
-        values = np.asarray(draws[name], dtype=np.float64)
-        lead = values.ndim - len(support.shape)
-        if lead not in (1, 2) or values.shape[lead:] != support.shape:
-            faults.append(
-                f'draws= gives "{name}" the shape {values.shape}; expected [draw, '
-                f"*{support.shape}] or [chain, draw, *{support.shape}]."
-            )
-        elif not support.holds(values):
-            faults.append(f'draws= gives "{name}" values outside its support.')
-        else:
-            flat[name] = values.reshape(-1, *support.shape)
-    if len({len(values) for values in flat.values()}) > 1:
-        faults.append("draws= holds different numbers of draws for different parameters.")
-    if faults:
-        raise ModelError("\n".join(faults))
-    x = np.asarray(
-        jax.jit(jax.vmap(model.unconstrain))({k: jnp.asarray(v) for k, v in flat.items()})
-    )
-    if len(x) < 2 or not np.all(np.isfinite(x)):
-        raise ModelError(
-            f"draws= must hold at least two draws inside the supports, none at an edge; got "
-            f"{len(x)}, of which {int(np.isfinite(x).all(axis=1).sum())} inside."
-        )
-    return x
+        return centres + offsets

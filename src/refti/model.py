@@ -120,6 +120,17 @@ class Model:
             }
         )
 
+    def prior_alone(self) -> Model:
+        """The model without its data: a density that should integrate to one."""
+        if self.prior is None:
+            raise ModelError(
+                "This model gives its prior and likelihood only as their product. Make it with "
+                "refti.Model(log_prior=, log_likelihood=)."
+            )
+        alone = object.__new__(Model)
+        alone.__dict__.update(self.__dict__ | {"density": self.prior, "prior": None})
+        return alone
+
     def _start(self, start: Mapping[str, Any] | Any | None, takes_vector: bool) -> np.ndarray:
         if start is None:
             return np.zeros(self.dim)

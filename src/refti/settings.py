@@ -26,14 +26,17 @@ class Settings:
 
     reference: ReferenceLike
     path: str
-    ladder: np.ndarray
+    ladder: np.ndarray | None  # adapted to the path if None
     estimator: EstimatorName
     target_error: float
     seed: int
     chains: int
-    warmup: int
-    kept: int
+    warmup: int | None
+    kept: int | None  # until the target error is reached if None
     kernel: KernelName
+    max_seconds: float | None
+    max_evaluations: int
+    check_prior: bool
 
     @property
     def stations(self) -> tuple[str | int | Reference | Model, ...]:
@@ -47,7 +50,7 @@ class Settings:
         return {
             "reference": [_name(station) for station in self.stations],
             "path": self.path,
-            "ladder": [float(lam) for lam in self.ladder],
+            "ladder": None if self.ladder is None else [float(lam) for lam in self.ladder],
             "estimator": self.estimator,
             "target_error": self.target_error,
             "seed": self.seed,
@@ -55,6 +58,9 @@ class Settings:
             "warmup": self.warmup,
             "kept": self.kept,
             "kernel": self.kernel,
+            "max_seconds": self.max_seconds,
+            "max_evaluations": self.max_evaluations,
+            "check_prior": self.check_prior,
         }
 
 
@@ -67,15 +73,18 @@ def checked(
     target_error: float,
     seed: int,
     chains: int,
-    warmup: int,
-    kept: int,
+    warmup: int | None,
+    kept: int | None,
     kernel: KernelName,
+    max_seconds: float | None,
+    max_evaluations: int,
+    check_prior: bool = False,
 ) -> Settings:
     """The settings, or one error that names every fault."""
     faults: list[RefTIError] = []
-    rungs = np.zeros(0)
+    rungs: np.ndarray | None = None
     try:
-        rungs = ladders.power(11) if ladder is None else ladders.checked(ladder)
+        rungs = None if ladder is None else ladders.checked(ladder)
     except LadderError as error:
         faults.append(error)
     for name, value, choices in (
@@ -90,7 +99,10 @@ def checked(
         ("chains", chains, 2),
         ("warmup", warmup, 50),
         ("kept", kept, 20),
+        ("max_evaluations", max_evaluations, 1),
     ):
+        if number is None and name in ("warmup", "kept"):
+            continue
         if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < least:
             faults.append(
                 SettingsError(
@@ -101,6 +113,10 @@ def checked(
         faults.append(SettingsError(f"seed= must be below 2**63; got {seed}."))
     if not isinstance(target_error, int | float) or not 0 < target_error < np.inf:
         faults.append(SettingsError(f"target_error= must be positive; got {target_error!r}."))
+    if max_seconds is not None and (
+        not isinstance(max_seconds, int | float) or not max_seconds > 0
+    ):
+        faults.append(SettingsError(f"max_seconds= must be positive; got {max_seconds!r}."))
     faults += _reference_faults(reference)
     if faults:
         kind = type(faults[0]) if len({type(f) for f in faults}) == 1 else SettingsError
@@ -113,9 +129,12 @@ def checked(
         target_error=float(target_error),
         seed=int(seed),
         chains=int(chains),
-        warmup=int(warmup),
-        kept=int(kept),
+        warmup=None if warmup is None else int(warmup),
+        kept=None if kept is None else int(kept),
         kernel=kernel,
+        max_seconds=None if max_seconds is None else float(max_seconds),
+        max_evaluations=int(max_evaluations),
+        check_prior=bool(check_prior),
     )
 
 

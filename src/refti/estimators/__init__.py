@@ -7,7 +7,7 @@ from functools import partial
 
 from refti.draws import Draws
 from refti.estimators.estimate import Estimate, add
-from refti.estimators.mbar import bridge, mbar
+from refti.estimators.mbar import bridge, influence, mbar
 from refti.estimators.stepping_stone import stepping_stone
 from refti.estimators.ti import thermodynamic_integration
 
@@ -16,6 +16,7 @@ __all__ = [
     "add",
     "bridge",
     "estimate_path",
+    "influence",
     "mbar",
     "stepping_stone",
     "thermodynamic_integration",

@@ -1,8 +1,9 @@
 """Estimate: a log ratio of evidences with its error, and the one way that errors are made.
 
 Every estimator is linearised into one influence series a rung, `s[rung, chain, draw]`, such that
-its deviation from the truth is the sum over rungs of `mean(s[rung]) - E[s[rung]]`. Rungs are
-sampled apart, so the variances add, each with the autocorrelation of that very series.
+its deviation from the truth is the sum over rungs of `mean(s[rung]) - E[s[rung]]`. Rungs sampled
+apart add their variances, each with the autocorrelation of that very series. Rungs that exchange
+positions depend on each other, which shows in the autocorrelation of the series summed over rungs.
 """
 
 from __future__ import annotations
@@ -50,7 +51,12 @@ def add(estimates: Iterable[Estimate]) -> Estimate:
 def monte_carlo_error(influence: NDArray[np.float64]) -> float:
     """Returns the standard error of `sum over rungs of mean(influence[rung])`.
 
+    It is the larger of two: as if rungs were independent, and of the sum of what all rungs drew at
+    one time.
+
     Args:
         influence: `[rung, chain, draw]`; a rung that plays no part is constant.
     """
-    return math.hypot(*np.atleast_1d(autocorrelation.standard_error(influence)))
+    apart = math.hypot(*np.atleast_1d(autocorrelation.standard_error(influence)))
+    together = float(autocorrelation.standard_error(influence.sum(axis=0)))
+    return max(apart, together)

@@ -120,26 +120,49 @@ def _solve(draws: Draws, counts: NDArray[np.float64]) -> tuple[float, _State]:
     return level, state
 
 
-def _error(draws: Draws, counts: NDArray[np.float64], level: float, solution: _State) -> float:
+def influence(draws: Draws) -> NDArray[np.float64]:
+    """Returns how much each draw moves the MBAR estimate, `[rung, chain, draw]`, up to constants.
+
+    The estimate's error is that of the sum over rungs of this series' means.
+    """
+    counts = _counts(draws, None)
+    return _influence(draws, counts, *_solve(draws, counts))[0]
+
+
+def _influence(
+    draws: Draws, counts: NDArray[np.float64], level: float, solution: _State
+) -> tuple[NDArray[np.float64], float]:
+    """Returns the influence series and the variance that the information implies."""
     shares, vectors = np.linalg.eigh(solution.jacobian)
     if shares[1] <= DISCONNECTED:
-        return math.inf
-    contrast = np.zeros(draws.rungs)
-    contrast[[0, -1]] = -1.0, 1.0
+        return np.zeros_like(draws.delta), math.inf
+    contrast = _contrast(draws)
     roots = np.sqrt(counts)
     slope = vectors[:, 1:] @ ((vectors[:, 1:].T @ (contrast / roots)) / shares[1:]) / roots
-    influence = np.empty(draws.delta.size)
+    series = np.empty(draws.delta.size)
     delta = draws.delta.ravel() - level
     for part, membership in _memberships(draws.lambdas, delta, counts, solution.log_z):
-        influence[part] = slope @ membership
-    influence = influence.reshape(draws.delta.shape) * counts[:, None, None]
-    sandwich = monte_carlo_error(influence)
+        series[part] = slope @ membership
+    information = float(contrast @ slope - 1 / counts[0] - 1 / counts[-1])
+    return series.reshape(draws.delta.shape) * counts[:, None, None], information
+
+
+def _contrast(draws: Draws) -> NDArray[np.float64]:
+    contrast = np.zeros(draws.rungs)
+    contrast[[0, -1]] = -1.0, 1.0
+    return contrast
+
+
+def _error(draws: Draws, counts: NDArray[np.float64], level: float, solution: _State) -> float:
+    series, information = _influence(draws, counts, level, solution)
+    if not math.isfinite(information):
+        return math.inf
+    sandwich = monte_carlo_error(series)
     independent = 1 / counts[0] + 1 / counts[-1]
-    information = float(contrast @ slope - independent)
     if information > max(2 * sandwich**2, ROUNDING * independent):
         sandwich = math.sqrt(information)
     # Whatever Newton's method would still have moved is not known either.
-    return math.hypot(sandwich, contrast @ _newton_step(solution, counts))
+    return math.hypot(sandwich, _contrast(draws) @ _newton_step(solution, counts))
 
 
 def _evaluate(

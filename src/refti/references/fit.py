@@ -40,8 +40,15 @@ def fitted(
     mode: Callable[[], Mode],
     draws: Callable[[], np.ndarray],
     seed: int,
+    *,
+    base: Callable[[], np.ndarray | None] = lambda: None,
+    peaks: Callable[[], np.ndarray | None] = lambda: None,
 ) -> Reference:
-    """The reference of a family fitted to the posterior; only what it needs is looked up."""
+    """The reference of a family fitted to the posterior; only what it needs is looked up.
+
+    `base` is a factor that makes the posterior about round, `peaks` its modes x[mode, dim] where
+    there are several.
+    """
     match family:
         case "laplace":
             return taylor_at_mode(mode())

@@ -1,8 +1,6 @@
-"""Evaluation of a leg's end density at given points, by the programs that sampling uses too."""
+"""Evaluation of a leg's densities at given points, by the programs that sampling uses too."""
 
 from __future__ import annotations
-
-from functools import cache
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,40 +8,39 @@ import numpy as np
 from refti.cost import Meter
 from refti.model import ValueAndGradient
 from refti.path import Leg
-from refti.sampling.lanes import Whitening, begin, end_and_delta
-from refti.sampling.whitening import same_for_all
+from refti.sampling.lanes import begin, log_densities
+from refti.sampling.whitening import plain
 
 
-def value_and_gradient(
-    leg: Leg, lam: float, rungs: int, chains: int, meter: Meter
-) -> ValueAndGradient:
+def value_and_gradient(leg: Leg, lam: float, chains: int, meter: Meter) -> ValueAndGradient:
     """A function from points x[n, dim] to log q_lam and its gradient, -inf and 0 outside.
 
     Points are handed over in the shape of the lanes, so that no other program is compiled.
     """
 
-    lambdas, lanes = jnp.asarray(np.full(rungs, lam)), rungs * chains
-
-    @cache
-    def plain(dim: int) -> Whitening:
-        return same_for_all(np.zeros(dim), np.eye(dim), rungs)
-
     def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         count, dim = x.shape
-        padded = np.concatenate([x, np.broadcast_to(x[-1], (-count % lanes, dim))])
+        padded = np.concatenate([x, np.broadcast_to(x[-1], (-count % chains, dim))])
         values, gradients = [], []
-        for batch in padded.reshape(-1, rungs, chains, dim):
-            state = meter.call(begin, leg, lambdas, plain(dim), jnp.asarray(batch))
-            values.append(np.asarray(state.logdensity).reshape(lanes))
-            gradients.append(np.asarray(state.logdensity_grad[0]).reshape(lanes, dim))
-        meter.gradients += count
+        for batch in padded.reshape(-1, chains, dim):
+            state = meter.call(begin, leg, jnp.asarray(lam), plain(dim), jnp.asarray(batch))
+            values.append(np.asarray(state.logdensity))
+            gradients.append(np.asarray(state.logdensity_grad[0]))
+        meter.count(gradients=count)
         return np.concatenate(values)[:count], np.concatenate(gradients)[:count]
 
     return evaluate
 
 
 def values(leg: Leg, x: np.ndarray, meter: Meter) -> tuple[np.ndarray, np.ndarray]:
-    """log q_end, as it comes, and delta at points x[n, dim]; delta is -inf outside the support."""
-    meter.densities += len(x)
-    end, delta = (np.asarray(a) for a in meter.call(end_and_delta, leg, jnp.asarray(x)))
-    return end, np.where(np.isfinite(end), delta, -np.inf)
+    """log q_end, as it comes, and delta at points x[n, dim]; delta is -inf outside the support.
+
+    The densities are two programs, so that the end's serves whatever the start is.
+    """
+    meter.count(densities=len(x))
+    end, start = (
+        np.asarray(meter.call(log_densities, density, jnp.asarray(x)))
+        for density in (leg.end, leg.start)
+    )
+    inside = np.isfinite(end) & np.isfinite(start)
+    return end, np.where(inside, np.where(inside, end, 0.0) - np.where(inside, start, 0.0), -np.inf)

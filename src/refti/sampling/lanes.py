@@ -1,7 +1,7 @@
-"""Lanes: Markov chains over rung x chain, run side by side in one compiled program.
+"""Lanes: the Markov chains of one rung, run side by side in one compiled program.
 
-Every function here takes the leg as a pytree, so a new reference of the same family, other data,
-another ladder or another seed runs the program that is already compiled.
+Every function here takes the leg and lambda as arguments, so every rung of every ladder, a new
+reference of the same family, other data or another seed runs the program that is already compiled.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from blackjax.adaptation.step_size import DualAveragingAdaptationState, dual_ave
 from blackjax.mcmc import hmc
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from refti.density import Density
 from refti.path import Leg
 from refti.references import Reference
 from refti.sampling.kernel import KernelName, move, whitened
@@ -32,63 +33,60 @@ QUICK = {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": Fal
 
 
 class Whitening(NamedTuple):
-    """For each rung the affine map x = location + factor @ u that makes its density round."""
+    """The affine map x = location + factor @ u that makes a rung's density round."""
 
-    location: Any  # Float[Array, "rung dim"], on the host or the device
-    factor: Any  # Float[Array, "rung dim dim"]
+    location: Any  # Float[Array, " dim"], on the host or the device
+    factor: Any  # Float[Array, "dim dim"]
 
 
 class Lanes(NamedTuple):
-    """What the next iteration needs: positions with their densities, and step sizes a rung."""
+    """What the next iteration needs: positions with their densities, and the step size."""
 
     state: hmc.HMCState
     steps: DualAveragingAdaptationState
 
 
 class Trace(NamedTuple):
-    """What a stretch of iterations leaves behind, axes rung, chain, draw, dim."""
+    """What a stretch of iterations leaves behind, axes chain, draw, dim."""
 
-    x: Float[HostOrDevice, "rung chain draw dim"]
-    delta: Float[HostOrDevice, "rung chain draw"]
-    acceptance: Float[HostOrDevice, "rung chain draw"]
-    divergent: Bool[HostOrDevice, "rung chain draw"]
-    gradients: Int[HostOrDevice, "rung chain draw"]
+    x: Float[HostOrDevice, "chain draw dim"]
+    log_density: Float[HostOrDevice, "chain draw"]
+    delta: Float[HostOrDevice, "chain draw"]
+    acceptance: Float[HostOrDevice, "chain draw"]
+    divergent: Bool[HostOrDevice, "chain draw"]
+    gradients: Int[HostOrDevice, "chain draw"]
 
 
 @partial(jax.jit, compiler_options=QUICK)
 def begin(
-    leg: Leg,
-    lambdas: Float[Array, " rung"],
-    whitening: Whitening,
-    x: Float[Array, "rung chain dim"],
+    leg: Leg, lam: Float[Array, ""], whitening: Whitening, x: Float[Array, "chain dim"]
 ) -> hmc.HMCState:
     """The states of all lanes at the given positions."""
+    density = whitened(leg, lam, *whitening)
 
-    def one(lam: Array, location: Array, factor: Array, x: Array) -> hmc.HMCState:
-        position = (jnp.linalg.solve(factor, x - location), jnp.zeros((), x.dtype))
-        return hmc.init(position, whitened(leg, lam, location, factor))
+    def one(u: Array) -> hmc.HMCState:
+        return hmc.init((u, jnp.zeros((), u.dtype)), density)
 
-    chains = jax.vmap(one, in_axes=(None, None, None, 0))
-    return jax.vmap(chains)(lambdas, whitening.location, whitening.factor, x)
+    return jax.vmap(one)(jnp.linalg.solve(whitening.factor, (x - whitening.location).T).T)
 
 
 @partial(jax.jit, compiler_options=QUICK)
-def fresh_steps(sizes: Float[Array, " rung"]) -> DualAveragingAdaptationState:
-    """The step-size adaptation of each rung at its beginning."""
+def fresh_steps(size: Float[Array, ""]) -> DualAveragingAdaptationState:
+    """The step-size adaptation at its beginning."""
     start, _, _ = dual_averaging_adaptation(0.8)  # the target plays no part in the beginning
     # Weakly typed numbers would make the first call of `advance` another program than the second.
-    return jax.tree.map(lambda a: a.astype(a.dtype), jax.vmap(start)(sizes))
+    return jax.tree.map(lambda a: jnp.asarray(a, jnp.result_type(a)).astype(jnp.result_type(a)), start(size))
 
 
 @partial(jax.jit, static_argnames=("kernel", "iterations"), compiler_options=QUICK)
 def advance(
     leg: Leg,
-    lambdas: Float[Array, " rung"],
+    lam: Float[Array, ""],
     whitening: Whitening,
     lanes: Lanes,
     key: Key[Array, ""],
-    lengths: Float[Array, " rung"],
-    targets: Float[Array, " rung"],
+    length: Float[Array, ""],
+    target: Float[Array, ""],
     adapting: Bool[Array, ""],
     *,
     kernel: KernelName,
@@ -96,73 +94,41 @@ def advance(
 ) -> tuple[Lanes, Trace]:
     """The lanes after some iterations, and their trace.
 
-    Trajectories have `lengths`; step sizes move towards acceptance at `targets` while adapting.
+    Trajectories have this length; the step size moves towards acceptance at the target while
+    adapting.
     """
-    chain_count = lanes.state.logdensity.shape[1]
-
-    def one_rung(
-        keys: Array,
-        state: hmc.HMCState,
-        lam: Array,
-        location: Array,
-        factor: Array,
-        size: Array,
-        length: Array,
-    ) -> tuple[hmc.HMCState, hmc.HMCInfo]:
-        density = whitened(leg, lam, location, factor)
-        return jax.vmap(lambda key, state: move(key, state, density, size, length, kernel=kernel))(
-            keys, state
-        )
-
-    def adapt(
-        steps: DualAveragingAdaptationState, acceptance: Array, target: Array
-    ) -> DualAveragingAdaptationState:
-        _, update, _ = dual_averaging_adaptation(target)
-        return update(steps, acceptance)
+    density = whitened(leg, lam, *whitening)
+    _, update, _ = dual_averaging_adaptation(target)
 
     def iterate(lanes: Lanes, key: Array) -> tuple[Lanes, Trace]:
         jitter_key, lanes_key = jax.random.split(key)
         # One jitter for all lanes: lanes run in step, so different lengths would only wait.
         jitter = jax.random.uniform(jitter_key, minval=0.5, maxval=1.5)
-        keys = jax.random.split(lanes_key, (len(lambdas), chain_count))
+        keys = jax.random.split(lanes_key, len(lanes.state.logdensity))
         log_size = jnp.where(adapting, lanes.steps.log_step_size, lanes.steps.log_step_size_avg)
         size = jnp.minimum(jnp.exp(log_size), LARGEST_STEP)
-        state, info = jax.vmap(one_rung)(
-            keys,
-            lanes.state,
-            lambdas,
-            whitening.location,
-            whitening.factor,
-            size,
-            jitter * lengths,
-        )
+        state, info = jax.vmap(
+            lambda key, state: move(key, state, density, size, jitter * length, kernel=kernel)
+        )(keys, lanes.state)
         acceptance, inside = jnp.nan_to_num(info.acceptance_rate), jnp.isfinite(info.energy)
-        adapted = jax.vmap(adapt)(lanes.steps, _acceptance_inside(acceptance, inside), targets)
+        adapted = update(lanes.steps, _acceptance_inside(acceptance, inside))
         steps = jax.tree.map(lambda new, old: jnp.where(adapting, new, old), adapted, lanes.steps)
         u, _ = state.position
         _, delta = state.logdensity_grad
         # Leaving the support is a rejection like any other, not a failure of the integrator.
         divergent = info.is_divergent & inside
-        trace = Trace(u, delta, acceptance, divergent, info.num_integration_steps)
+        trace = Trace(u, state.logdensity, delta, acceptance, divergent, info.num_integration_steps)
         return Lanes(state, steps), trace
 
     lanes, trace = jax.lax.scan(iterate, lanes, jax.random.split(key, iterations))
-    trace = jax.tree.map(lambda a: jnp.moveaxis(a, 0, 2), trace)
-    turned = jnp.einsum("rij,rcnj->rcni", whitening.factor, trace.x)
-    return lanes, trace._replace(x=whitening.location[:, None, None] + turned)
+    trace = jax.tree.map(lambda a: jnp.moveaxis(a, 0, 1), trace)
+    return lanes, trace._replace(x=whitening.location + trace.x @ whitening.factor.T)
 
 
 @partial(jax.jit, compiler_options=QUICK)
-def end_and_delta(
-    leg: Leg, x: Float[Array, "draw dim"]
-) -> tuple[Float[Array, " draw"], Float[Array, " draw"]]:
-    """log q_end, as it comes, and delta at many points; no gradients."""
-
-    def one(x: Array) -> tuple[Array, Array]:
-        end = leg.end.log_density(x)
-        return end, end - leg.start.log_density(x)
-
-    return jax.lax.map(one, x, batch_size=256)
+def log_densities(density: Density, x: Float[Array, "draw dim"]) -> Float[Array, " draw"]:
+    """The log density at many points, as it comes; no gradients."""
+    return jax.lax.map(density.log_density, x, batch_size=256)
 
 
 @partial(jax.jit, static_argnames="count", compiler_options=QUICK)
@@ -172,11 +138,11 @@ def exact_draws(reference: Reference, key: Key[Array, ""], count: int) -> Float[
 
 
 def _acceptance_inside(
-    acceptance: Float[Array, "rung chain"], inside: Bool[Array, "rung chain"]
-) -> Float[Array, " rung"]:
-    """The acceptance rate of each rung among trajectories that stayed inside the support.
+    acceptance: Float[Array, " chain"], inside: Bool[Array, " chain"]
+) -> Float[Array, ""]:
+    """The acceptance rate among trajectories that stayed inside the support.
 
     A shorter step does not keep a trajectory from an edge it runs across, so those that left must
     not drive the step size to zero. Where more than half left, the step may well be the reason.
     """
-    return jnp.mean(acceptance, axis=1) / jnp.maximum(jnp.mean(inside, axis=1), 0.5)
+    return jnp.mean(acceptance) / jnp.maximum(jnp.mean(inside), 0.5)

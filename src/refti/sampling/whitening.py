@@ -2,42 +2,52 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import jax.numpy as jnp
 import numpy as np
 
 from refti.sampling.lanes import Whitening
 
 
-def same_for_all(location: np.ndarray, factor: np.ndarray, rungs: int) -> Whitening:
-    """One map for every rung."""
-    return _on_device(
-        np.broadcast_to(location, (rungs, *location.shape)),
-        np.broadcast_to(factor, (rungs, *factor.shape)),
-    )
+def whitening(location: np.ndarray, factor: np.ndarray) -> Whitening:
+    """The map of a location and a factor."""
+    return Whitening(jnp.asarray(location), jnp.asarray(factor))
 
 
-def refit(current: Whitening, x: np.ndarray, *, pooled: bool) -> Whitening:
-    """The whitening of recent draws x[rung, chain, draw, dim], shrunk towards the current one.
+@cache
+def plain(dim: int) -> Whitening:
+    """The map that changes nothing."""
+    return whitening(np.zeros(dim), np.eye(dim))
+
+
+def of_draws(x: np.ndarray) -> Whitening:
+    """The whitening of draws x[draw, dim], its covariance shrunk towards the diagonal."""
+    location = x.mean(axis=0)
+    deviation = x - location
+    count, dim = x.shape
+    covariance = deviation.T @ deviation / count
+    diagonal = np.diag(np.diag(covariance)) + 1e-300 * np.eye(dim)
+    shrunk = (count * covariance + dim * diagonal) / (count + dim)
+    return whitening(location, np.linalg.cholesky(shrunk))
+
+
+def refit(current: Whitening, x: np.ndarray, *, apart: bool) -> Whitening:
+    """The whitening of recent draws x[chain, draw, dim], shrunk towards the current one.
 
     In current coordinates the draws' covariance should be the identity; with few draws for the
     dimension their sampled covariance is noise, so the identity counts as `dim` draws more.
+    Where the chains are known to sit apart, on modes of their own, what spreads within each of
+    them counts, not what lies between them.
     """
     location, factor = np.asarray(current.location), np.asarray(current.factor)
-    rungs, chains, draws, dim = x.shape
-    u = np.linalg.solve(factor, (x - location[:, None, None]).reshape(rungs, -1, dim).mT).mT
-    if pooled:
-        u = np.broadcast_to(u.reshape(1, -1, dim), (rungs, u.size // dim, dim))
-    count = u.shape[1]
-    centre = u.mean(axis=1)
-    deviation = u - centre[:, None]
-    covariance = deviation.mT @ deviation
-    covariance = (covariance + dim * np.eye(dim)) / (count + dim)
-    usable = np.isfinite(covariance).all(axis=(1, 2))
-    covariance = np.where(usable[:, None, None], covariance, np.eye(dim))
-    centre = np.where(usable[:, None], centre, 0.0)
-    step = np.linalg.cholesky(covariance)
-    return _on_device(location + np.einsum("rij,rj->ri", factor, centre), factor @ step)
-
-
-def _on_device(location: np.ndarray, factor: np.ndarray) -> Whitening:
-    return Whitening(jnp.asarray(location), jnp.asarray(factor))
+    dim = x.shape[-1]
+    u = np.linalg.solve(factor, (x - location).reshape(-1, dim).T).T
+    centre = u.mean(axis=0)
+    by_chain = u.reshape(x.shape)
+    middle = by_chain.mean(axis=1, keepdims=True) if apart else centre
+    deviation = (by_chain - middle).reshape(-1, dim)
+    covariance = (deviation.T @ deviation + dim * np.eye(dim)) / (len(deviation) + dim)
+    if not np.isfinite(covariance).all():
+        return current
+    return whitening(location + factor @ centre, factor @ np.linalg.cholesky(covariance))

@@ -1,0 +1,50 @@
+"""Given draws: the user's posterior draws, brought to unconstrained coordinates and checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from refti.errors import ModelError
+from refti.model import Model
+
+
+def unconstrained_draws(model: Model, draws: Mapping[str, Any]) -> np.ndarray:
+    """The user's posterior draws as x[draw, dim], after their names and shapes were checked."""
+    missing = [name for name in model.parameters if name not in draws]
+    if missing:
+        raise ModelError(
+            f"draws= must hold every parameter of the model; {', '.join(missing)} missing, got "
+            f"{', '.join(map(str, draws))}."
+        )
+    flat: dict[str, np.ndarray] = {}
+    faults = []
+    for name, support in model.parameters.items():
+        values = np.asarray(draws[name], dtype=np.float64)
+        lead = values.ndim - len(support.shape)
+        if lead not in (1, 2) or values.shape[lead:] != support.shape:
+            faults.append(
+                f'draws= gives "{name}" the shape {values.shape}; expected [draw, '
+                f"*{support.shape}] or [chain, draw, *{support.shape}]."
+            )
+        elif not support.holds(values):
+            faults.append(f'draws= gives "{name}" values outside its support.')
+        else:
+            flat[name] = values.reshape(-1, *support.shape)
+    if len({len(values) for values in flat.values()}) > 1:
+        faults.append("draws= holds different numbers of draws for different parameters.")
+    if faults:
+        raise ModelError("\n".join(faults))
+    x = np.asarray(
+        jax.jit(jax.vmap(model.unconstrain))({k: jnp.asarray(v) for k, v in flat.items()})
+    )
+    if len(x) < 2 or not np.all(np.isfinite(x)):
+        raise ModelError(
+            f"draws= must hold at least two draws inside the supports, none at an edge; got "
+            f"{len(x)}, of which {int(np.isfinite(x).all(axis=1).sum())} inside."
+        )
+    return x

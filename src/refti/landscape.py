@@ -1,0 +1,141 @@
+"""Landscape: the peaks of a density, searched from near and far, and whether it falls away."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from refti.errors import ModelError
+from refti.mode import Mode, climb, find_mode
+from refti.model import Model, ValueAndGradient
+
+NEAR_STARTS = 4
+# How far from the mode, in units of its own spread, the search for others sets out, and how many
+# opposite pairs of directions are tried at each distance. From far away any other mode has a wide
+# cone of directions that lead to it: of two modes 30 spreads apart in 10 dimensions, one pair at
+# 100 finds the other with probability 0.6, and all of these with more than 0.999.
+FAR_STARTS = ((10.0, 2), (30.0, 3), (100.0, 3), (300.0, 3))
+CLIMB_STEPS = 60
+DIP = 0.5  # nats that the density must fall between two peaks for them to be two
+
+FAR, FARTHER = 1e3, 1e6  # in units of the spread, where the density is asked whether it still falls
+MOST_AXES = 256
+WORTH_A_LOOK = 500.0  # nats below the mode beyond which a plateau is of no consequence
+
+
+@dataclass(frozen=True, eq=False)
+class Landscape:
+    """The highest mode found and all peaks, x[peak, dim], best first."""
+
+    mode: Mode
+    peaks: np.ndarray
+
+    @property
+    def factor(self) -> np.ndarray:
+        """The spread about the mode as a factor of a covariance; the identity if it has none."""
+        factor = self.mode.factor()
+        return np.eye(len(self.mode.x)) if factor is None else factor
+
+
+def survey(evaluate: ValueAndGradient, starts: np.ndarray, seed: int) -> Landscape:
+    """The peaks uphill of several starts and of points far out in opposite directions.
+
+    Where the highest point has no curvature of its own (a cusp, an edge, a spike without a top)
+    the starts stand in for peaks: about such a point nothing can be learned of the posterior.
+    """
+    mode = find_mode(evaluate, starts[0])
+    if mode.factor() is None:
+        return Landscape(mode, starts)
+    factor = mode.factor()
+    assert factor is not None
+    picks = np.linspace(1, len(starts) - 1, NEAR_STARTS).astype(int)
+    plain = np.eye(len(mode.x))
+    ends = [
+        climb(evaluate, starts[pick], factor=plain, iterations=CLIMB_STEPS)
+        for pick in np.unique(picks[picks > 0])
+    ]
+    for start in _far(mode, factor, seed):
+        if np.isfinite(evaluate(start[None])[0][0]):
+            ends.append(climb(evaluate, start, factor=factor, iterations=CLIMB_STEPS))
+    ends = sorted(ends, key=lambda end: -end[1])
+    if ends and ends[0][1] > mode.log_density + DIP:
+        mode = find_mode(evaluate, ends[0][0])
+        if mode.factor() is None:
+            return Landscape(mode, starts)
+    # Lower than this lies next to nothing of the mass, or a search that did not arrive.
+    lowest = mode.log_density - 10 - 2 * len(mode.x)
+    peaks = [mode.x]
+    for x, value in ends:
+        if value > lowest and all(_apart(evaluate, x, peak) for peak in peaks):
+            peaks.append(x)
+    return Landscape(mode, np.stack(peaks))
+
+
+def refuse_improper(model: Model, evaluate: ValueAndGradient, mode: Mode, seed: int) -> None:
+    """Nothing, or a ModelError that names the direction in which the density does not fall.
+
+    Along a line on which it falls no faster than 1 / distance its integral is infinite. Lines
+    are the coordinates and the directions in which the density is flattest about its mode.
+    """
+    dim = model.dim
+    axes = np.arange(dim)
+    if dim > MOST_AXES:
+        axes = np.random.default_rng(seed).choice(dim, MOST_AXES, replace=False)
+    hessian = np.where(np.isfinite(mode.hessian), mode.hessian, 0.0)
+    curvatures, flattest = np.linalg.eigh(-hessian)
+    lines = np.concatenate([np.eye(dim)[axes], flattest[:, : min(3, dim)].T])
+    spreads = np.abs(np.einsum("ij,jk,ik->i", lines, hessian, lines))
+    lines = lines / np.sqrt(np.maximum(spreads, 1e-6))[:, None]
+    lines = np.concatenate([lines, -lines])
+    far, farther = (evaluate(mode.x + distance * lines)[0] for distance in (FAR, FARTHER))
+    falls = far - farther
+    flat = (falls < 1.01 * np.log(FARTHER / FAR)) & (farther > mode.log_density - WORTH_A_LOOK)
+    flat &= np.isfinite(farther)
+    if not flat.any():
+        return
+    index = int(np.argmax(flat)) % (len(lines) // 2)
+    where = (
+        f"along {_coordinate(model, int(axes[index]))}"
+        if index < len(axes)
+        else f"along a combination of parameters (mostly {_mostly(model, lines[index])})"
+    )
+    raise ModelError(
+        f"The evidence does not exist: the log density does not fall far away {where}; from "
+        f"{FAR:g} to {FARTHER:g} spreads from the mode it falls by {falls[np.argmax(flat)]:.3g}. "
+        "Give every parameter a proper prior, or bounds by its support, such as "
+        "refti.interval(0, 1)."
+    )
+
+
+def _far(mode: Mode, factor: np.ndarray, seed: int) -> np.ndarray:
+    rng = np.random.default_rng((seed, 7))
+    points = []
+    for distance, pairs in FAR_STARTS:
+        directions = rng.normal(size=(pairs, len(mode.x)))
+        directions *= distance / np.linalg.norm(directions, axis=1, keepdims=True)
+        points += [mode.x + sign * factor @ d for d in directions for sign in (1, -1)]
+    return np.stack(points)
+
+
+def _apart(evaluate: ValueAndGradient, a: np.ndarray, b: np.ndarray) -> bool:
+    """Whether the density dips between two points."""
+    between = np.linspace(0, 1, 18)[1:-1, None]
+    values, _ = evaluate(np.concatenate([a[None], b[None], a + between * (b - a)]))
+    return bool(values[2:].min() < values[:2].min() - DIP)
+
+
+def _coordinate(model: Model, index: int) -> str:
+    """The parameter that an unconstrained coordinate belongs to."""
+    for name, support in model.parameters.items():
+        if index < support.unconstrained_size:
+            return f"parameter {name!r}" + (
+                f" (coordinate {index})" if support.unconstrained_size > 1 else ""
+            )
+        index -= support.unconstrained_size
+    raise IndexError(index)
+
+
+def _mostly(model: Model, line: np.ndarray) -> str:
+    largest = np.argsort(-np.abs(line))[:2]
+    return " and ".join(_coordinate(model, int(i)) for i in largest)

@@ -1,0 +1,240 @@
+"""The loop: sample in rounds, each as long as all before it, until the estimate will do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from refti import autocorrelation
+from refti import path as paths
+from refti.choose import fitted, length
+from refti.conclude import Conclusion, conclude
+from refti.cost import OutOfBudgetError
+from refti.errors import SamplingError
+from refti.estimators import influence, mbar
+from refti.path import Leg
+from refti.progress import Progress
+from refti.route import WARMUP, Route
+from refti.sampling.engine import Engine
+from refti.sampling.leg import (
+    LegState,
+    begun,
+    collected,
+    inserted,
+    inside_of,
+    refined,
+    stepped,
+)
+from refti.sampling.rung import Rung, moved_to, placed, warmed_up
+from refti.sampling.start import count_inside
+from refti.sampling.whitening import of_draws
+from refti.settings import Settings
+
+WARMUP_BESIDE = 150  # iterations of chains begun where those of the next rung stand
+FIRST_ROUND = 4  # stretches of every rung
+ROUNDS = 10
+MOST_MOVES = 8
+REFITS = 2
+REFIT_GAIN = 0.7  # of the present length that a refitted reference must come down to
+
+# More draws can mend these; where another check fails, more draws would be for nothing.
+MENDED_BY_DRAWS = {
+    "agreement",
+    "chains",
+    "convergence",
+    "effective draws",
+    "exchange",
+    "halves",
+    "tail of the end",
+    "tail of the start",
+    "target error",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What the loop ends with: the route it took in the end, and why it ended early if it did."""
+
+    route: Route
+    conclusion: Conclusion
+    rounds: int
+    ended: str | None
+
+
+@dataclass
+class Loop:
+    """A run under way. What it has got so far outlasts an interruption."""
+
+    route: Route
+    asked: Settings
+    engine: Engine
+    report: Progress
+    states: list[LegState]
+    rounds: int = 0
+    refits: int = 0
+
+    def run(self) -> Outcome:
+        """Rounds until the checks hold, nothing more can be mended, or the budget is spent."""
+        ended = None
+        try:
+            self._go()
+        except OutOfBudgetError:
+            ended = "its budget is spent (max_seconds=, max_evaluations=)"
+        except KeyboardInterrupt:
+            if not self._can_conclude:
+                raise
+            ended = "it was interrupted"
+        if not self._can_conclude:
+            raise SamplingError(
+                "The budget was spent before the first estimate could be made. Raise "
+                "max_seconds= or max_evaluations=."
+            )
+        return Outcome(self.route, self._conclusion(), self.rounds, ended)
+
+    def _go(self) -> None:
+        self._prepare()
+        for index in range(ROUNDS):
+            self._round(index)
+            self.rounds += 1
+            if self.asked.kept is not None:
+                return
+            conclusion = self._conclusion()
+            if not conclusion.failed or not conclusion.failed <= MENDED_BY_DRAWS:
+                return
+            if self._refit():
+                self._prepare()
+            else:
+                self.states = [allotted(state) for state in self.states]
+
+    def _prepare(self) -> None:
+        """The legs with their ladders, warmed up."""
+        self.states = []
+        ladder = self.asked.ladder
+        for index, leg in enumerate(self.route.path.legs):
+            last = self._last(leg, index)
+            state = begun(leg, index, last, self.engine, self._warmup_beside)
+            report = partial(self.report, f"building the ladder of leg {index + 1}")
+            if ladder is None:
+                state = refined(state, self.engine, self._warmup_beside, report)
+            elif len(ladder) > 2:
+                between = [float(lam) for lam in ladder[1:-1]]
+                state = inserted(state, between, self.engine, self._warmup_beside)
+            self.states.append(state)
+
+    @property
+    def _warmup_beside(self) -> int:
+        return WARMUP_BESIDE if self.asked.warmup is None else self.asked.warmup
+
+    def _last(self, leg: Leg, index: int) -> Rung:
+        """Chains at the end of a leg: those at hand at the end of the path, or new ones."""
+        engine = self.engine
+        if index == len(self.route.path.legs) - 1:
+            rung = self.route.last
+            u, _ = rung.lanes.state.position
+            factor, location = (
+                np.asarray(a) for a in (rung.whitening.factor, rung.whitening.location)
+            )
+            return moved_to(leg, rung, location + np.asarray(u) @ factor.T, engine)
+        pool = self.route.pool
+        picks = engine.generator(9, index).permutation(len(pool))[: engine.chains]
+        start = inside_of(leg, np.resize(pool[picks], (engine.chains, pool.shape[1])), engine)
+        rung = placed(leg, 1.0, start, of_draws(pool), engine)
+        return warmed_up(leg, rung, WARMUP, engine.key(9, index), engine)
+
+    def _round(self, index: int) -> None:
+        """As many steps again as were made so far, or as many as were asked for."""
+        stretch, kept = self.engine.stretch, self.asked.kept
+        total = FIRST_ROUND * 2**index if kept is None else -(-kept // stretch)
+        for i in range(len(self.states)):
+            while len(self.states[i].blocks) < total:
+                self.states[i] = stepped(self.states[i], self.engine)
+                stage = f"round {index + 1}" + (f", leg {i + 1}" if len(self.states) > 1 else "")
+                self.report(stage, len(self.states[i].blocks), total)
+            self.states[i] = sharpened(self.states[i], self.engine, index)
+
+    @property
+    def _can_conclude(self) -> bool:
+        legs = len(self.route.path.legs)
+        return len(self.states) == legs and all(len(state.blocks) >= 2 for state in self.states)
+
+    def _conclusion(self) -> Conclusion:
+        samples = [collected(state, self.asked.kept) for state in self.states]
+        return conclude(self.route.path, samples, self.asked)
+
+    def _refit(self) -> bool:
+        """Whether the reference was fitted anew, to all draws of the posterior made so far.
+
+        It is where the ladder has more than two rungs, the draws have at least doubled, and the
+        way from a reference fitted to the first half of them to the second half is that much
+        shorter. The estimate then begins anew: draws that a reference was fitted to have no part
+        in an estimate that starts from it.
+        """
+        route, state = self.route, self.states[-1]
+        if route.choice is None or len(self.states) > 1 or len(state.lambdas) < 3:
+            return False
+        points = np.concatenate([block.end_points for block in state.blocks], axis=1)
+        middle, dim = points.shape[1] // 2, points.shape[2]
+        if self.refits >= REFITS or points.size // dim < 2 * len(route.pool):
+            return False
+        first = np.concatenate([route.pool, points[:, :middle].reshape(-1, dim)])
+        second = points[:, middle:].reshape(-1, dim)
+        family, explored = route.choice.family, route.explored
+        now = length(explored, route.choice.reference, second)
+        then = length(explored, fitted(explored, family, lambda: first), second)
+        if then > REFIT_GAIN * now:
+            return False
+        pool = np.concatenate([first, second])
+        reference = fitted(explored, family, lambda: pool)
+        self.refits += 1
+        self.route = replace(
+            route,
+            path=paths.telescopic(reference, (), explored.model),
+            pool=pool,
+            last=state.rungs[-1],
+            choice=replace(route.choice, reference=reference),
+        )
+        return True
+
+
+def allotted(state: LegState) -> LegState:
+    """The leg with moves for each draw where they lower the error most for what they cost.
+
+    The variance that a rung adds falls with its draws, so the best number of them goes with the
+    root of variance over cost; but where draws are all but independent already, more moves between
+    them add nothing.
+    """
+    sample = collected(state)
+    series = influence(sample.draws)[state.exact :]
+    variances = autocorrelation.standard_error(series) ** 2
+    times = series[0].size / np.maximum(autocorrelation.effective_sample_size(series), 1.0)
+    costs = np.mean([block.gradients for block in state.blocks], axis=0)
+    moves = np.array([rung.moves for rung in state.rungs])
+    wanted = np.sqrt(variances / costs)
+    positive = wanted[wanted > 0]
+    if len(state.rungs) < 2 or len(positive) == 0:
+        return state
+    wanted = moves * np.minimum(wanted / np.median(positive), times / 2)
+    wanted = 2.0 ** np.round(np.log2(np.clip(wanted, 1, MOST_MOVES)))
+    rungs = tuple(
+        replace(rung, moves=int(count)) for rung, count in zip(state.rungs, wanted, strict=True)
+    )
+    return replace(state, rungs=rungs)
+
+
+def sharpened(state: LegState, engine: Engine, index: int) -> LegState:
+    """The leg with the share inside the support counted until its error no longer matters.
+
+    Counting goes on while it costs less than the sampling did.
+    """
+    share = state.share
+    if not state.exact or share.inside == share.drawn:
+        return state
+    error = mbar(collected(state).draws).error
+    budget, turn = engine.meter.gradients, 0
+    while share.log_error > max(error / 3, 1e-4) and share.drawn < budget:
+        key = engine.key(10, state.index, index, turn)
+        _, _, share = count_inside(state.leg, share, key, engine)
+        turn += 1
+    return replace(state, share=share)

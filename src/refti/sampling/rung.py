@@ -1,0 +1,145 @@
+"""Rung: the chains at one lambda of a leg, warmed up and ready to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from blackjax.mcmc.hmc import HMCState
+
+from refti.path import Leg
+from refti.sampling.engine import Engine
+from refti.sampling.lanes import Lanes, Trace, Whitening, advance, begin, fresh_steps
+from refti.sampling.whitening import refit
+
+QUARTER_TURN = np.pi / 2  # the trajectory length that forgets a standard normal's start
+TARGET_ACCEPTANCE = 0.85
+FEW_DIVERGENCES = 0.001  # the share of iterations above which a rung's steps are made shorter
+
+
+@dataclass(frozen=True, eq=False)
+class Rung:
+    """Chains at one lambda.
+
+    Attributes:
+        lam: where on the leg.
+        whitening: the coordinates the chains move in.
+        lanes: where they are, and their step size.
+        target: the share of moves to be accepted while adapting.
+        moves: iterations for each draw that is kept.
+    """
+
+    lam: float
+    whitening: Whitening
+    lanes: Lanes
+    target: float = TARGET_ACCEPTANCE
+    moves: int = 1
+
+    @property
+    def step_size(self) -> float:
+        """The step size that adaptation arrived at."""
+        return float(np.exp(np.asarray(self.lanes.steps.log_step_size_avg)))
+
+
+def placed(
+    leg: Leg,
+    lam: float,
+    x: np.ndarray,
+    whitening: Whitening,
+    engine: Engine,
+    *,
+    step_size: float | None = None,
+    target: float = TARGET_ACCEPTANCE,
+) -> Rung:
+    """A rung whose chains stand at x[chain, dim]."""
+    size = 0.7 * x.shape[1] ** -0.25 if step_size is None else step_size
+    steps = engine.meter.call(fresh_steps, jnp.asarray(size))
+    state = _state(leg, lam, x, whitening, engine)
+    return Rung(lam, whitening, Lanes(state, steps), target)
+
+
+def moved_to(leg: Leg, rung: Rung, x: np.ndarray, engine: Engine) -> Rung:
+    """The rung with its chains at x[chain, dim] instead."""
+    state = _state(leg, rung.lam, x, rung.whitening, engine)
+    return replace(rung, lanes=rung.lanes._replace(state=state))
+
+
+def advanced(
+    leg: Leg, rung: Rung, key: jax.Array, engine: Engine, *, adapting: bool = False
+) -> tuple[Rung, Trace]:
+    """The rung after one stretch, and the stretch's trace."""
+    lanes, trace = engine.meter.call(
+        advance,
+        leg,
+        jnp.asarray(rung.lam),
+        rung.whitening,
+        rung.lanes,
+        key,
+        jnp.asarray(QUARTER_TURN),
+        jnp.asarray(rung.target),
+        jnp.asarray(adapting),
+        kernel=engine.kernel,
+        iterations=engine.stretch,
+    )
+    trace = Trace(*(np.asarray(a) for a in trace))
+    engine.meter.count(gradients=int(trace.gradients.sum()))
+    return replace(rung, lanes=lanes), trace
+
+
+def warmed_up(
+    leg: Leg,
+    rung: Rung,
+    iterations: int,
+    key: jax.Array,
+    engine: Engine,
+    *,
+    apart: bool = False,
+    progress: Callable[[int, int], None] = lambda done, total: None,
+) -> Rung:
+    """The rung after its chains have found and learned its density.
+
+    Stretches double between refits of the whitening; the last quarter adapts only the step size.
+    Where trajectories diverge, a larger share of them has to be accepted from then on. Chains on
+    modes of their own are `apart`.
+    """
+    stretches = max(2, -(-iterations // engine.stretch))
+    refits = set(_refit_after(stretches))
+    window: list[Trace] = []
+    for index in range(stretches):
+        rung, trace = advanced(leg, rung, jax.random.fold_in(key, index), engine, adapting=True)
+        window.append(trace)
+        if index + 1 in refits:
+            whitening = refit(
+                rung.whitening, np.concatenate([part.x for part in window], axis=1), apart=apart
+            )
+            target = rung.target
+            # The very first steps are guesses, and may well diverge.
+            if index > 0 and np.mean([part.divergent for part in window]) > FEW_DIVERGENCES:
+                target = 0.5 + 0.5 * target
+            rung = placed(
+                leg,
+                rung.lam,
+                np.asarray(trace.x[:, -1]),
+                whitening,
+                engine,
+                step_size=rung.step_size,
+                target=target,
+            )
+            window = []
+        progress(index + 1, stretches)
+    return rung
+
+
+def _state(leg: Leg, lam: float, x: np.ndarray, whitening: Whitening, engine: Engine) -> HMCState:
+    engine.meter.count(gradients=len(x))
+    return engine.meter.call(begin, leg, jnp.asarray(lam), whitening, jnp.asarray(x))
+
+
+def _refit_after(stretches: int) -> Iterator[int]:
+    at = 1
+    while at <= 0.75 * stretches:
+        yield at
+        at = 2 * at + 1
