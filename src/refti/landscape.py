@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from refti.errors import ModelError
-from refti.mode import Mode, climb, find_mode
+from refti.mode import Mode, ascend, climb, find_mode
 from refti.model import Model, ValueAndGradient
 
 NEAR_STARTS = 4
@@ -17,6 +17,7 @@ NEAR_STARTS = 4
 # 100 finds the other with probability 0.6, and all of these with more than 0.999.
 FAR_STARTS = ((10.0, 2), (30.0, 3), (100.0, 3), (300.0, 3))
 CLIMB_STEPS = 60
+SAME = 0.5  # spreads within which two ends of a climb are one
 DIP = 0.5  # nats that the density must fall between two peaks for them to be two
 
 FAR, FARTHER = 1e3, 1e6  # in units of the spread, where the density is asked whether it still falls
@@ -50,24 +51,25 @@ def survey(evaluate: ValueAndGradient, starts: np.ndarray, seed: int) -> Landsca
     factor = mode.factor()
     assert factor is not None
     picks = np.linspace(1, len(starts) - 1, NEAR_STARTS).astype(int)
-    plain = np.eye(len(mode.x))
+    others = np.concatenate([starts[np.unique(picks[picks > 0])], _far(mode, factor, seed)])
+    others = others[np.isfinite(evaluate(others)[0])]
+    hills, heights = ascend(evaluate, others, factor=factor, iterations=CLIMB_STEPS)
+    # Lower than this lies next to nothing of the mass, or a search that did not arrive.
+    depth = 10 + 2 * len(mode.x)
+    distances = np.linalg.norm(np.linalg.solve(factor, (hills - mode.x).T), axis=0)
+    found = hills[(distances > SAME) & (heights > mode.log_density - 2 * depth)]
     ends = [
-        climb(evaluate, starts[pick], factor=plain, iterations=CLIMB_STEPS)
-        for pick in np.unique(picks[picks > 0])
+        climb(evaluate, hill, factor=factor, iterations=CLIMB_STEPS)
+        for hill in _distinct(found, factor)
     ]
-    for start in _far(mode, factor, seed):
-        if np.isfinite(evaluate(start[None])[0][0]):
-            ends.append(climb(evaluate, start, factor=factor, iterations=CLIMB_STEPS))
     ends = sorted(ends, key=lambda end: -end[1])
     if ends and ends[0][1] > mode.log_density + DIP:
         mode = find_mode(evaluate, ends[0][0])
         if mode.factor() is None:
             return Landscape(mode, starts)
-    # Lower than this lies next to nothing of the mass, or a search that did not arrive.
-    lowest = mode.log_density - 10 - 2 * len(mode.x)
     peaks = [mode.x]
     for x, value in ends:
-        if value > lowest and all(_apart(evaluate, x, peak) for peak in peaks):
+        if value > mode.log_density - depth and all(_apart(evaluate, x, peak) for peak in peaks):
             peaks.append(x)
     return Landscape(mode, np.stack(peaks))
 
@@ -89,7 +91,8 @@ def refuse_improper(model: Model, evaluate: ValueAndGradient, mode: Mode, seed: 
     lines = lines / np.sqrt(np.maximum(spreads, 1e-6))[:, None]
     lines = np.concatenate([lines, -lines])
     far, farther = (evaluate(mode.x + distance * lines)[0] for distance in (FAR, FARTHER))
-    falls = far - farther
+    with np.errstate(invalid="ignore"):
+        falls = far - farther
     flat = (falls < 1.01 * np.log(FARTHER / FAR)) & (farther > mode.log_density - WORTH_A_LOOK)
     flat &= np.isfinite(farther)
     if not flat.any():
@@ -116,6 +119,15 @@ def _far(mode: Mode, factor: np.ndarray, seed: int) -> np.ndarray:
         directions *= distance / np.linalg.norm(directions, axis=1, keepdims=True)
         points += [mode.x + sign * factor @ d for d in directions for sign in (1, -1)]
     return np.stack(points)
+
+
+def _distinct(hills: np.ndarray, factor: np.ndarray) -> list[np.ndarray]:
+    """One of those that are about the same."""
+    kept: list[np.ndarray] = []
+    for hill in hills:
+        if all(np.linalg.norm(np.linalg.solve(factor, hill - other)) > SAME for other in kept):
+            kept.append(hill)
+    return kept
 
 
 def _apart(evaluate: ValueAndGradient, a: np.ndarray, b: np.ndarray) -> bool:

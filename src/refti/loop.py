@@ -103,6 +103,8 @@ class Loop:
             conclusion = self._conclusion()
             if not conclusion.failed or not conclusion.failed <= MENDED_BY_DRAWS:
                 return
+            if index >= 2 and self._is_hopeless(conclusion):
+                return
             if self._refit():
                 self._prepare()
             else:
@@ -162,6 +164,13 @@ class Loop:
     def _conclusion(self) -> Conclusion:
         samples = [collected(state, self.asked.kept) for state in self.states]
         return conclude(self.route.path, samples, self.asked)
+
+    def _is_hopeless(self, conclusion: Conclusion) -> bool:
+        """Whether the draws still wanting, at the rate so far, are beyond the budget."""
+        checks = {check.name: check for check in conclusion.checks}
+        size, error = checks["effective draws"], checks["target error"]
+        factor = max(size.threshold / max(size.value, 1.0), (error.value / error.threshold) ** 2)
+        return self.engine.meter.gradients * factor > self.asked.max_evaluations
 
     def _refit(self) -> bool:
         """Whether the reference was fitted anew, to all draws of the posterior made so far.

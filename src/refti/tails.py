@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 FEWEST = 5  # weights in the tail below which nothing can be said
+LOG_HEAVIEST = np.log(10.0)  # of the largest weight over the mean, below which none dominates
 PRIOR_WEIGHT, PRIOR_SHAPE = 10.0, 0.5  # what the estimate of the shape is drawn towards
 
 
@@ -15,9 +16,12 @@ def pareto_shape(log_weights: NDArray[np.float64]) -> float:
     Moments of order 1 / k and above are infinite: from 0.5 the variance, from 1 the mean. The
     tail is the largest fifth, or three times the root of the number where that is fewer (Vehtari
     et al. 2024); its shape is estimated as by Zhang and Stephens (2009), and drawn towards 0.5 as
-    by ten weights more. Constant weights, or too few of them for a tail, give -inf and inf.
+    by ten weights more. Weights of which the largest is not even ten times their mean have no
+    tail to speak of, -inf; too few of them for a tail give inf.
     """
     ordered = np.sort(np.ravel(log_weights))
+    if -np.log(np.mean(np.exp(ordered - ordered[-1]))) < LOG_HEAVIEST:
+        return -np.inf
     count = int(min(0.2 * len(ordered), 3 * np.sqrt(len(ordered))))
     if count < FEWEST:
         return np.inf

@@ -75,7 +75,9 @@ def fresh_steps(size: Float[Array, ""]) -> DualAveragingAdaptationState:
     """The step-size adaptation at its beginning."""
     start, _, _ = dual_averaging_adaptation(0.8)  # the target plays no part in the beginning
     # Weakly typed numbers would make the first call of `advance` another program than the second.
-    return jax.tree.map(lambda a: jnp.asarray(a, jnp.result_type(a)).astype(jnp.result_type(a)), start(size))
+    return jax.tree.map(
+        lambda a: jnp.asarray(a, jnp.result_type(a)).astype(jnp.result_type(a)), start(size)
+    )
 
 
 @partial(jax.jit, static_argnames=("kernel", "iterations"), compiler_options=QUICK)
