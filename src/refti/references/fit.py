@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal, get_args
+from dataclasses import replace
+from typing import Literal, TypeVar, get_args
 
 import jax
 import jax.numpy as jnp
@@ -14,11 +15,30 @@ from refti.errors import ReferenceFitError
 from refti.mode import Mode
 from refti.model import Model, ValueAndGradient
 from refti.references import Reference
+from refti.references.covariance import shrunk_factor
+from refti.references.flow import Flow, fit_flow
 from refti.references.gaussian import Gaussian, gaussian
+from refti.references.low_rank import LowRank, fit_low_rank
+from refti.references.mixture import Mixture, fit_mixture
+from refti.references.student import Student, fit_student
 from refti.references.truncated import TruncatedGaussian
+from refti.references.warped import Warped, fit_warped
+
+LEVEL_DRAWS = 32
+Levelled = TypeVar("Levelled", Warped, Student, Mixture, LowRank, Flow)
 
 Family = Literal[
-    "laplace", "covariance", "diagonal", "variational", "variational_diagonal", "truncated"
+    "laplace",
+    "covariance",
+    "diagonal",
+    "variational",
+    "variational_diagonal",
+    "truncated",
+    "warped",
+    "student",
+    "mixture",
+    "low_rank",
+    "flow",
 ]
 FAMILIES: tuple[str, ...] = get_args(Family)
 
@@ -53,16 +73,28 @@ def fitted(
         case "laplace":
             return taylor_at_mode(mode())
         case "auto" | "covariance":
-            return sampled_covariance(draws(), evaluate)
+            return sampled_covariance(draws(), evaluate, base=base())
         case "diagonal":
             return sampled_covariance(draws(), evaluate, diagonal=True)
         case "variational":
-            return variational(sampled_covariance(draws(), evaluate), evaluate, seed=seed)
+            start = sampled_covariance(draws(), evaluate, base=base())
+            return variational(start, evaluate, seed=seed)
         case "variational_diagonal":
             start = sampled_covariance(draws(), evaluate, diagonal=True)
             return variational(start, evaluate, diagonal=True, seed=seed)
         case "truncated":
             return truncated(model, draws(), evaluate)
+        case "warped":
+            return _levelled(fit_warped(draws(), base()), draws(), evaluate)
+        case "student":
+            return _levelled(fit_student(draws(), base()), draws(), evaluate)
+        case "mixture":
+            heights, _ = evaluate(draws())
+            return _levelled(fit_mixture(draws(), peaks(), heights), draws(), evaluate)
+        case "low_rank":
+            return _levelled(fit_low_rank(draws()), draws(), evaluate)
+        case "flow":
+            return _levelled(fit_flow(draws(), seed), draws(), evaluate)
     raise ReferenceFitError(f"There is no reference family {family!r}.")
 
 
@@ -85,22 +117,23 @@ def taylor_at_mode(mode: Mode) -> Gaussian:
 
 
 def sampled_covariance(
-    draws: np.ndarray, evaluate: ValueAndGradient, *, diagonal: bool = False
+    draws: np.ndarray,
+    evaluate: ValueAndGradient,
+    *,
+    diagonal: bool = False,
+    base: np.ndarray | None = None,
 ) -> Gaussian:
     """The Gaussian of the draws' mean and covariance (paper, section 2.2).
 
-    The covariance is shrunk towards its diagonal, which counts as `dim` draws more: with few
-    draws for the dimension it would be singular or far too narrow in some direction.
+    With few draws for the dimension the covariance is shrunk; `base` is a factor that may be
+    close to it.
     """
     _refuse_constant(draws)
-    mean, variance = draws.mean(axis=0), draws.var(axis=0)
-    height = _height(evaluate, mean)
     if diagonal:
-        return gaussian(mean, np.sqrt(variance), height)
-    count, dim = draws.shape
-    covariance = (draws - mean).T @ (draws - mean) / count
-    shrunk = (count * covariance + dim * np.diag(variance)) / (count + dim)
-    return gaussian(mean, np.linalg.cholesky(shrunk), height)
+        mean = draws.mean(axis=0)
+        return gaussian(mean, draws.std(axis=0), _height(evaluate, mean))
+    mean, factor = shrunk_factor(draws, base)
+    return gaussian(mean, factor, _height(evaluate, mean))
 
 
 def variational(
@@ -216,6 +249,19 @@ def _refuse_constant(draws: np.ndarray) -> None:
             f"A covariance needs draws that differ in every coordinate; got {len(draws)} draws, "
             f"{int(varying.sum())} of {len(varying)} coordinates varying."
         )
+
+
+def _levelled(reference: Levelled, draws: np.ndarray, evaluate: ValueAndGradient) -> Levelled:
+    """The reference with about the posterior's own log z, so that delta is about zero.
+
+    Any level gives the same estimate; this one is that of a Gaussian of the draws' variances.
+    """
+    dim = draws.shape[1]
+    heights, _ = evaluate(draws[:: -(-len(draws) // LEVEL_DRAWS)])
+    heights = heights[np.isfinite(heights)]
+    entropy = 0.5 * dim * (1 + np.log(2 * np.pi)) + np.log(draws.std(axis=0)).sum()
+    level = float(heights.mean() + entropy) if len(heights) else 0.0
+    return replace(reference, log_z=np.asarray(level))  # type: ignore[type-var]
 
 
 def _height(evaluate: ValueAndGradient, x: np.ndarray) -> float:

@@ -1,0 +1,213 @@
+"""How the cost grows with the dimension: refti's defaults from 2 to 1,000 dimensions.
+
+`make growth` prints the table and writes docs/growth.md. Every run has a process of its own, so
+that its memory is its own and each pays for compiling.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import resource
+import sys
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+from scipy.special import gammaln
+
+import refti
+
+DIMS = (2, 10, 50, 200, 1000)
+ASKED = 0.05  # the error at which refti's defaults stop
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one run took and found; `megabytes` is the peak of its process."""
+
+    gradients: int
+    seconds: float
+    megabytes: float
+    rungs: int
+    reference: str
+    error: float
+    z: float
+    trusted: bool
+
+
+@dataclass(frozen=True)
+class Case:
+    """The runs of one target in one dimension, or why there are none."""
+
+    target: str
+    dim: int
+    runs: Sequence[Run]
+    failure: str = ""
+
+    @property
+    def reached(self) -> bool:
+        """Whether every run came to the error asked for, so that its cost is the cost of that."""
+        return bool(self.runs) and all(run.error <= ASKED for run in self.runs)
+
+    def mean(self, name: str) -> float:
+        """A number of the runs, averaged over the seeds."""
+        return float(np.mean([getattr(run, name) for run in self.runs]))
+
+    def line(self) -> str:
+        """The row of the table."""
+        if not self.runs:
+            return f"| {self.target} | {self.dim} | failed: {self.failure} |" + " — |" * 7
+        z = [abs(run.z) for run in self.runs]
+        cells = [
+            self.target,
+            f"{self.dim}",
+            f"{self.mean('gradients'):,.0f}",
+            f"{self.mean('seconds'):.1f}",
+            f"{self.mean('megabytes'):,.0f}",
+            f"{self.mean('rungs'):.0f}",
+            ", ".join(sorted({run.reference for run in self.runs})),
+            f"{self.mean('error'):.4f}",
+            f"{np.mean(z):.1f} ({max(z):.1f})",
+            f"{sum(run.trusted for run in self.runs)} of {len(self.runs)}",
+        ]
+        return "| " + " | ".join(cells) + " |"
+
+
+def main() -> None:
+    """Prints the table and the exponents; in the usual dimensions, writes them as a page."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--dims", type=int, nargs="+", default=list(DIMS))
+    parser.add_argument("--seeds", type=int, default=3)
+    asked = parser.parse_args()
+    lines, cases = [_HEAD, "|---|---:|---:|---:|---:|---:|---|---:|---:|---:|"], []
+    print("\n".join(lines), flush=True)
+    for target in ("AR(1)", "skewed"):
+        for dim in asked.dims:
+            cases.append(_case(target, dim, asked.seeds))
+            lines.append(cases[-1].line())
+            print(lines[-1], flush=True)
+    closing = "\n\n".join(_exponents(cases))
+    print(closing)
+    if tuple(asked.dims) == DIMS:
+        page = Path(__file__).parent.parent / "docs" / "growth.md"
+        introduction = _INTRODUCTION.format(seeds=asked.seeds)
+        page.write_text("\n".join([introduction, *lines, "", closing, ""]), encoding="utf-8")
+
+
+def _case(target: str, dim: int, seeds: int) -> Case:
+    runs = []
+    for seed in range(seeds):
+        # A process that runs out of memory breaks its pool, and no other run.
+        with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+            try:
+                run = pool.submit(_run, target, dim, seed).result()
+            except BrokenProcessPool:
+                return Case(target, dim, (), "the process died, perhaps for want of memory")
+        if isinstance(run, str):
+            return Case(target, dim, (), run)
+        runs.append(run)
+    return Case(target, dim, runs)
+
+
+def _run(target: str, dim: int, seed: int) -> Run | str:
+    """One run, in a process of its own; or the first line of why it was refused."""
+    model, exact = _targets(target, dim)
+    try:
+        result = refti.evidence(model, seed=seed, progress=False)
+    except refti.RefTIError as error:
+        return str(error).splitlines()[0]
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return Run(
+        gradients=result.cost.gradient_evaluations,
+        seconds=result.cost.seconds,
+        megabytes=peak / (1e6 if sys.platform == "darwin" else 1e3),  # bytes there, else kilobytes
+        rungs=sum(len(leg.lambdas) for leg in result.draws),
+        reference=str(result.settings.get("chosen_reference", "-")),
+        error=result.error,
+        z=(result.value - exact) / result.error,
+        trusted=result.trusted,
+    )
+
+
+def _exponents(cases: Sequence[Case]) -> Iterator[str]:
+    """Yields sentences with the slopes of log cost on log dimension, and the peak of memory."""
+    for target in dict.fromkeys(case.target for case in cases):
+        own = [case for case in cases if case.target == target and case.reached]
+        if len(own) > 1:
+            gradients, last_gradients = _slopes(own, "gradients")
+            seconds, last_seconds = _slopes(own, "seconds")
+            yield (
+                f"{target}: over {_listed(own)} dimensions gradients grow as dim^{gradients:.2f} "
+                f"(dim^{last_gradients:.2f} between the last two) and seconds as "
+                f"dim^{seconds:.2f} (dim^{last_seconds:.2f})."
+            )
+        missed = [case for case in cases if case.target == target and not case.reached]
+        if missed:
+            yield f"{target}: an error of {ASKED} was not reached in {_listed(missed)} dimensions."
+    largest = max(case.dim for case in cases)
+    peaks = [run.megabytes for case in cases if case.dim == largest for run in case.runs]
+    if peaks:
+        yield f"Peak memory in {largest} dimensions: {max(peaks):,.0f} MB."
+
+
+def _slopes(cases: Sequence[Case], name: str) -> tuple[float, float]:
+    dims = np.log([case.dim for case in cases])
+    costs = np.log([case.mean(name) for case in cases])
+    last = (costs[-1] - costs[-2]) / (dims[-1] - dims[-2])
+    return float(np.polyfit(dims, costs, 1)[0]), float(last)
+
+
+def _listed(cases: Sequence[Case]) -> str:
+    return ", ".join(f"{case.dim:,}" for case in cases)
+
+
+_HEAD = (
+    "| target | dimensions | gradients | seconds | peak MB | rungs | reference | error | z "
+    "| trusted |"
+)
+_INTRODUCTION = f"""\
+# How the cost grows with the dimension
+
+Written by `make growth`: `refti.evidence(model)` at its defaults, which stop at an error of
+{ASKED}, {{seeds}} seeds each. *AR(1)* is a stationary Gaussian chain with correlation 0.9 between
+neighbours; *skewed* are correlated log-gamma variables of shapes 1 to 5, mixed so that the
+condition number stays below 50 in every dimension. The table gives what the run cost, not rescaled
+where its error is smaller than asked for. Every run has a process of its own; seconds include
+compiling and depend on the machine. z is the mean of |value − exact| / error and, in parentheses,
+the largest.
+"""
+
+
+def _targets(target: str, dim: int) -> tuple[refti.Model, float]:
+    """The model and its exact log evidence."""
+    if target == "AR(1)":
+        rho = 0.9
+        exact = 0.5 * (dim * math.log(2 * math.pi) + (dim - 1) * math.log1p(-(rho**2)))
+
+        def chain(x: Float[Array, " dim"]) -> Float[Array, ""]:
+            return -0.5 * (x[0] ** 2 + jnp.sum((x[1:] - rho * x[:-1]) ** 2) / (1 - rho**2))
+
+        return refti.Model(chain, dim=dim), exact
+
+    shapes, scales = np.linspace(1.0, 5.0, dim), np.linspace(0.5, 2.0, dim)
+    # Entries of one size in all dimensions would make the mix singular to rounding in 1,000.
+    spread = 0.3 * math.sqrt(min(1.0, 20 / dim))
+    below = np.tril(np.random.default_rng(20).normal(scale=spread, size=(dim, dim)), -1)
+    mix = scales[:, None] * (np.eye(dim) + below)
+
+    def skewed(x: Float[Array, " dim"]) -> Float[Array, ""]:
+        y = mix @ x
+        return jnp.sum(shapes * y - jnp.exp(y))
+
+    return refti.Model(skewed, dim=dim), float(gammaln(shapes).sum() - np.log(scales).sum())
+
+
+if __name__ == "__main__":
+    main()

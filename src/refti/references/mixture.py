@@ -1,0 +1,137 @@
+"""Mixture references: several Gaussians, for posteriors with more than one mode."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+from scipy import linalg
+from scipy.special import log_softmax
+
+from refti.references.clusters import find_clusters, log_normals, nearest
+from refti.references.covariance import check_draws, shrunk_factor
+
+_FEWEST = 10
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["log_weights", "means", "factors", "inverse_factors", "log_z"],
+    meta_fields=[],
+)
+@dataclass(frozen=True)
+class Mixture:
+    """exp(log_z) times a weighted sum of normal densities.
+
+    `factors` are the lower Cholesky factors of the covariances and `inverse_factors` their
+    inverses. The weights count relative to each other: they are divided by their sum.
+    """
+
+    log_weights: Float[Array, " component"]
+    means: Float[Array, "component dim"]
+    factors: Float[Array, "component dim dim"]
+    inverse_factors: Float[Array, "component dim dim"]
+    log_z: Float[Array, ""]
+
+    def log_density(self, x: Float[Array, " dim"]) -> Float[Array, ""]:
+        """The unnormalised log density at one point."""
+        whitened = jnp.einsum("kij,kj->ki", self.inverse_factors, x - self.means)
+        diagonals = jnp.diagonal(self.factors, axis1=1, axis2=2)
+        log_parts = (
+            jax.nn.log_softmax(jnp.asarray(self.log_weights))
+            - 0.5 * jnp.sum(whitened**2, axis=1)
+            - jnp.sum(jnp.log(jnp.abs(diagonals)), axis=1)
+        )
+        log_sum = jax.scipy.special.logsumexp(log_parts)
+        return self.log_z + log_sum - 0.5 * len(x) * jnp.log(2 * jnp.pi)
+
+    def sample(self, key: Key[Array, ""]) -> Float[Array, " dim"]:
+        """One exact draw, of a component drawn first."""
+        which_key, normal_key = jax.random.split(key)
+        which = jax.random.categorical(which_key, self.log_weights)
+        normal = jax.random.normal(normal_key, self.means.shape[1:], self.means.dtype)
+        means, factors = jnp.asarray(self.means), jnp.asarray(self.factors)
+        return means[which] + factors[which] @ normal
+
+
+def mixture(
+    log_weights: np.ndarray, means: np.ndarray, factors: np.ndarray, log_z: float
+) -> Mixture:
+    """The mixture of weights, means[k, dim] and lower Cholesky factors[k, dim, dim]."""
+    identity = np.eye(means.shape[1])
+    inverses = np.stack([linalg.solve_triangular(f, identity, lower=True) for f in factors])
+    # NumPy keeps 64 bits wherever this is called; JAX would round outside of refti's own calls.
+    numbers: Any = (log_softmax(log_weights), means, factors, inverses, log_z)
+    return Mixture(*(np.asarray(a, np.float64) for a in numbers))
+
+
+def fit_mixture(
+    draws: np.ndarray,
+    centres: np.ndarray | None = None,
+    log_density: np.ndarray | None = None,
+    *,
+    effective: float | None = None,
+) -> Mixture:
+    """The mixture of Gaussians of draws[n, dim].
+
+    With `centres[k, dim]`, modes found far apart, every draw counts to the nearest, and a centre
+    with too few draws for a covariance is dropped with them. Without, the number of components
+    (up to 4) is that of the least Bayesian information criterion.
+
+    With `log_density[n]`, log q at the draws, the weight of a component that is apart from the
+    others is the mass that it holds by its draws' heights, the mean of log q - log normal (too
+    large by the divergence of the two). Chains do not move between far modes, so the numbers of
+    their draws say where they were started and nothing else.
+    """
+    check_draws(draws)
+    if centres is None:
+        found = find_clusters(draws, effective=effective)
+        if found is None:
+            return _one(draws, effective)
+        log_weights, means, factors, labels, are_apart = found
+    else:
+        labels = nearest(draws, np.atleast_2d(centres))
+        parts = [draws[labels == k] for k in range(labels.max() + 1)]
+        usable = [k for k, part in enumerate(parts) if _has_covariance(part)]
+        if not usable:
+            return _one(draws, effective)
+        share = 1.0 if effective is None else effective / len(draws)
+        moments = [shrunk_factor(parts[k], effective=share * len(parts[k])) for k in usable]
+        means, factors = np.stack([m for m, _ in moments]), np.stack([f for _, f in moments])
+        log_weights = np.log([float(len(parts[k])) for k in usable])
+        order = np.full(labels.max() + 1, -1)
+        order[usable] = np.arange(len(usable))
+        labels, are_apart = order[labels], True
+    if log_density is not None and are_apart:
+        masses = _log_masses(draws, log_density, labels, means, factors)
+        # Without a single height the counts are all there is.
+        log_weights = masses if np.isfinite(masses).all() else log_weights
+    return mixture(log_weights, means, factors, 0.0)
+
+
+def _one(draws: np.ndarray, effective: float | None) -> Mixture:
+    mean, factor = shrunk_factor(draws, effective=effective)
+    return mixture(np.zeros(1), mean[None], factor[None], 0.0)
+
+
+def _has_covariance(part: np.ndarray) -> bool:
+    return len(part) >= _FEWEST and bool((part.std(axis=0) > 1e-150).all())
+
+
+def _log_masses(
+    draws: np.ndarray,
+    log_density: np.ndarray,
+    labels: np.ndarray,
+    means: np.ndarray,
+    factors: np.ndarray,
+) -> np.ndarray:
+    """The log integral of the density about each mean, were it normal there."""
+    ratios = log_density[:, None] - log_normals(draws, means, factors)
+    own = [ratios[labels == k, k] for k in range(len(means))]
+    finite = [part[np.isfinite(part)] for part in own]
+    return np.array([part.mean() if len(part) else np.nan for part in finite])

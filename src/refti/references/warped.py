@@ -1,0 +1,181 @@
+"""Warped references: a Gaussian whose coordinates are bent, each with its own skew and tails."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Literal, get_args
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Key
+
+from refti.references.bends import Bend, condensed, fit_bends
+from refti.references.covariance import check_draws, shrunk_factor
+
+Order = Literal["none", "outer", "cholesky", "symmetric"]
+
+
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=[
+        *("mean", "factor", "inverse_factor", "log_determinant"),
+        *("inner_skew", "inner_tail", "location", "scale", "outer_skew", "outer_tail", "log_z"),
+    ],
+    meta_fields=[],
+)
+@dataclass(frozen=True)
+class Warped:
+    """exp(log_z) times the density of outer(mean + factor @ inner(v)), v standard normal.
+
+    inner(v) = sinh((asinh v + skew) / tail) and outer(y) = location + scale * (the same of y),
+    coordinate by coordinate (Jones and Pewsey 2009). A skew of 0 and a tail of 1 change nothing;
+    a tail below 1 is heavier than a Gaussian's, exp(-c |x|^(2 tail)), and one above 1 lighter.
+    `log_determinant` is that of the factor's absolute determinant.
+    """
+
+    mean: Float[Array, " dim"]
+    factor: Float[Array, "dim dim"]
+    inverse_factor: Float[Array, "dim dim"]
+    log_determinant: Float[Array, ""]
+    inner_skew: Float[Array, " dim"]
+    inner_tail: Float[Array, " dim"]
+    location: Float[Array, " dim"]
+    scale: Float[Array, " dim"]
+    outer_skew: Float[Array, " dim"]
+    outer_tail: Float[Array, " dim"]
+    log_z: Float[Array, ""]
+
+    def log_density(self, x: Float[Array, " dim"]) -> Float[Array, ""]:
+        """The unnormalised log density at one point."""
+        standard = (x - self.location) / self.scale
+        y, outer_slope = _straighten(standard, self.outer_skew, self.outer_tail)
+        w = self.inverse_factor @ (y - self.mean)
+        v, inner_slope = _straighten(w, self.inner_skew, self.inner_tail)
+        log_normal = -0.5 * jnp.dot(v, v) - 0.5 * len(v) * jnp.log(2 * jnp.pi)
+        slopes = inner_slope + outer_slope - jnp.log(jnp.abs(self.scale))
+        return self.log_z + log_normal + jnp.sum(slopes) - self.log_determinant
+
+    def sample(self, key: Key[Array, ""]) -> Float[Array, " dim"]:
+        """One exact draw."""
+        v = jax.random.normal(key, self.mean.shape, self.mean.dtype)
+        y = self.mean + self.factor @ _bend(v, self.inner_skew, self.inner_tail)
+        return self.location + self.scale * _bend(y, self.outer_skew, self.outer_tail)
+
+
+def warped(
+    mean: np.ndarray,
+    factor: np.ndarray,
+    log_z: float,
+    *,
+    inner: Bend | None = None,
+    outer: Bend | None = None,
+) -> Warped:
+    """The warped Gaussian of a mean, an invertible factor and bends on either side of it.
+
+    The inner bend's location and scale become part of the mean and the factor.
+    """
+    unbent = Bend.straight(len(mean))
+    inner, outer = inner or unbent, outer or unbent
+    mean, factor = mean + factor @ inner.location, factor * inner.scale
+    numbers: Any = (
+        *(mean, factor, np.linalg.inv(factor), np.linalg.slogdet(factor)[1]),
+        *(inner.skew, inner.tail, outer.location, outer.scale, outer.skew, outer.tail, log_z),
+    )
+    # NumPy keeps 64 bits wherever this is called; JAX would round outside of refti's own calls.
+    return Warped(*(np.asarray(a, np.float64) for a in numbers))
+
+
+def fit_warped(
+    draws: np.ndarray, base: np.ndarray | None = None, *, effective: float | None = None
+) -> Warped:
+    """The warped Gaussian of the draws, bent where that predicts draws left out best.
+
+    The bends may lie outside of the Gaussian, one on each parameter (a Gaussian copula); inside,
+    one on each coordinate whitened by the Cholesky factor or by the symmetric root of the
+    correlation; or nowhere. Each is fitted to either half of the draws and judged on the other.
+    """
+    check_draws(draws)
+    half = len(draws) // 2
+    # A thousand draws are enough to judge by.
+    parts = tuple(part[:: -(-half // 1000)] for part in (draws[:half], draws[half:]))
+    if half < 20 or not all((part.std(axis=0) > 0).all() for part in parts):
+        return fit_in_order("none", draws, base, effective=effective)
+    # In many dimensions one direction says enough: the scores add up over the dimensions.
+    ways = (parts, parts[::-1]) if draws.shape[1] <= 100 else (parts,)
+    worth = None if effective is None else 0.5 * effective
+    scores = dict.fromkeys(get_args(Order), 0.0)
+    for old, new in ways:
+        gaussian = shrunk_factor(old, base, effective=worth)
+        for order in scores:
+            fitted = fit_in_order(order, old, base, effective=worth, gaussian=gaussian)
+            scores[order] += float(np.mean(log_densities(fitted, new)))
+    best = max(scores, key=lambda order: scores[order])
+    return fit_in_order(best, draws, base, effective=effective)
+
+
+def fit_in_order(
+    order: Order,
+    draws: np.ndarray,
+    base: np.ndarray | None = None,
+    *,
+    effective: float | None = None,
+    gaussian: tuple[np.ndarray, np.ndarray] | None = None,
+) -> Warped:
+    """The warped Gaussian of the draws with its bends in one place.
+
+    `gaussian` is the draws' mean and shrunk factor, where they are known already.
+    """
+    share = 1.0 if effective is None else min(1.0, effective / len(draws))
+    if order == "outer":
+        bends = fit_bends(*condensed(draws), share=share)
+        y, log_slopes = bends.straighten(draws)
+        if base is not None:
+            # The base in the straightened coordinates, by the typical slope of each.
+            base = np.exp(np.mean(log_slopes, axis=0))[:, None] * base
+        mean, factor = shrunk_factor(y, base, effective=effective)
+        return warped(mean, factor, 0.0, outer=bends)
+    mean, factor = gaussian or shrunk_factor(draws, base, effective=effective)
+    if order == "none":
+        return warped(mean, factor, 0.0)
+    if order == "symmetric":
+        factor = _symmetric(factor)
+    whitened = np.linalg.solve(factor, (draws - mean).T).T
+    return warped(mean, factor, 0.0, inner=fit_bends(*condensed(whitened), share=share))
+
+
+def log_densities(reference: Warped, x: np.ndarray) -> np.ndarray:
+    """log density at points x[n, dim], in NumPy: a fit should not wait for a compiler."""
+    numbers: Any = reference
+    outer = Bend(numbers.location, numbers.scale, numbers.outer_skew, numbers.outer_tail)
+    unit = Bend.straight(x.shape[1])
+    inner = Bend(unit.location, unit.scale, numbers.inner_skew, numbers.inner_tail)
+    y, outer_slopes = outer.straighten(x)
+    v, inner_slopes = inner.straighten((y - numbers.mean) @ numbers.inverse_factor.T)
+    log_normal = -0.5 * v**2 - 0.5 * np.log(2 * np.pi)
+    total = np.sum(log_normal + inner_slopes + outer_slopes, axis=1)
+    return total - numbers.log_determinant + numbers.log_z
+
+
+def _bend(
+    v: Float[Array, " dim"], skew: Float[Array, " dim"], tail: Float[Array, " dim"]
+) -> Float[Array, " dim"]:
+    return jnp.sinh((jnp.arcsinh(v) + skew) / tail)
+
+
+def _straighten(
+    w: Float[Array, " dim"], skew: Float[Array, " dim"], tail: Float[Array, " dim"]
+) -> tuple[Float[Array, " dim"], Float[Array, " dim"]]:
+    """The v of bend(v) = w and the log of dv / dw."""
+    angle = tail * jnp.arcsinh(w) - skew
+    log_cosh = jnp.logaddexp(angle, -angle) - jnp.log(2.0)
+    # hypot does not overflow where w squared would.
+    return jnp.sinh(angle), jnp.log(tail) + log_cosh - jnp.log(jnp.hypot(1.0, w))
+
+
+def _symmetric(factor: np.ndarray) -> np.ndarray:
+    """The factor whose inverse turns the draws least: scales times the correlation's root."""
+    scales = np.sqrt(np.sum(factor**2, axis=1))
+    left, values, _ = np.linalg.svd(factor / scales[:, None])
+    return scales[:, None] * (left * values) @ left.T
