@@ -190,6 +190,16 @@ def check_peak(mode_log_density: float, log_density: np.ndarray, dim: int) -> Ch
     )
 
 
+def check_modes(modes: int, chains: int) -> Check:
+    """Whether every mode that was found has a chain to tell of it."""
+    return at_most(
+        "modes",
+        float(modes),
+        float(chains),
+        "the density has more modes than there are chains to set out from them; raise chains=",
+    )
+
+
 def check_end(reason: str | None) -> Check:
     """Whether the run came to its own end."""
     return at_most(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from refti.errors import ReferenceFitError
-from refti.explore import Exploration
+from refti.explore import Exploration, Pilot
 from refti.length import stretch
 from refti.path import Leg
 from refti.references import Reference, fit
@@ -16,63 +16,100 @@ from refti.sampling.evaluation import values
 from refti.sampling.lanes import exact_draws
 
 SHORT = 1.0  # a length at which two rungs overlap well, so that no better family is looked for
-WORTH_IT = 0.75  # of the length that a family with a program of its own must come down to
+SHAPED = ("warped", "student")  # families that bend the Gaussian
+WORTH_IT = 400  # draws that a shaped family must save, for it has programs to compile
+DRAWS_A_DIMENSION = 50  # of the pilot, beyond which a covariance hardly gains by more
+MOST_DRAWS = 20_000
+SHORTER = 0.95  # of the length before that twice the draws must come down to, to be doubled again
 DENSE = 1500  # dimensions beyond which a full covariance is not fitted
 FAR = 1e6  # stands for the length to a reference that has no draw inside the support
 
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """A fitted reference, the lengths of those it was chosen from, and why it was."""
+    """A fitted reference, and how it came about.
+
+    Attributes:
+        reference: what was chosen.
+        family: its name.
+        lengths: the length of the way from each family that was tried.
+        pilot: the draws it was fitted to, and chains that go on from them.
+        reason: why it was chosen, in words.
+    """
 
     reference: Reference
     family: str
     lengths: Mapping[str, float]
+    pilot: Pilot
     reason: str
 
 
-def choose(explored: Exploration) -> Choice:
+def choose(explored: Exploration, target_error: float) -> Choice:
     """The reference from which the way to the posterior is shortest.
 
-    Each family is fitted to the first half of the pilot's draws and its length measured with the
-    second half and draws of its own, so a family that fits noise gains nothing by it. The one
-    chosen is fitted again to all of them.
+    An estimate needs about (length / error)^2 draws. While the pilot has fewer than half of
+    that, is short of draws for the dimension, and more of them have shortened the way, it goes
+    on: draws that shorten the way save more of them later.
     """
-    first, second = explored.pilot.halves()
+    pilot = explored.pilot
+    lengths = measured(explored, pilot)
+    best = _best(lengths, target_error)
+    while (
+        explored.given is None
+        and len(pilot.draws) < min(DRAWS_A_DIMENSION * explored.model.dim, MOST_DRAWS)
+        and len(pilot.draws) < 0.5 * (lengths[best] / target_error) ** 2
+    ):
+        before = lengths[best]
+        pilot = explored.continued(pilot)
+        lengths = measured(explored, pilot)
+        best = _best(lengths, target_error)
+        if lengths[best] > SHORTER * before:
+            break
+    reference = fitted(explored, best, pilot)
+    return Choice(reference, best, lengths, pilot, _reason(best, lengths))
+
+
+def measured(explored: Exploration, pilot: Pilot) -> dict[str, float]:
+    """The length of the way from each family that is worth trying.
+
+    Each is fitted to the first half of the pilot's draws and measured with the second half and
+    draws of its own, so a family that fits noise gains nothing by it.
+    """
+    first, second = pilot.halves()
     lengths: dict[str, float] = {}
 
     def measure(*families: str) -> None:
         for family in families:
             try:
-                lengths[family] = length(explored, fitted(explored, family, lambda: first), second)
+                reference = fitted(explored, family, pilot, lambda: first)
             except ReferenceFitError:
                 continue
+            lengths[family] = length(explored, reference, second)
 
     dim = explored.model.dim
     measure(*(("low_rank", "diagonal") if dim > DENSE else ("covariance", "laplace")))
     if explored.modes_apart:
         measure("mixture")
-    best = min(lengths, key=lengths.__getitem__)
-    if lengths[best] > SHORT and dim <= DENSE:
-        measure("warped", "student")
-        others = [name for name in ("warped", "student") if name in lengths]
-        better = min(others, key=lengths.__getitem__, default=best)
-        if lengths[better] < WORTH_IT * lengths[best]:
-            best = better
-    reference = fitted(explored, best, lambda: explored.draws)
-    return Choice(reference, best, lengths, _reason(best, lengths))
+    if min(lengths.values()) > SHORT and dim <= DENSE:
+        measure(*SHAPED)
+    return lengths
 
 
-def fitted(explored: Exploration, family: str, draws: Callable[[], np.ndarray]) -> Reference:
-    """The family's member for the posterior that is explored; only what it needs is looked up."""
+def fitted(
+    explored: Exploration,
+    family: str,
+    pilot: Pilot,
+    draws: Callable[[], np.ndarray] | None = None,
+) -> Reference:
+    """The family's member for the pilot's draws, or for others; only what it needs is looked up."""
     return fit.fitted(
         family,
         explored.model,
         explored.evaluate,
         lambda: explored.mode,
-        draws,
+        (lambda: pilot.draws) if draws is None else draws,
         explored.engine.seed,
-        base=lambda: np.asarray(explored.pilot.rung.whitening.factor),
+        base=lambda: np.asarray(pilot.rung.whitening.factor),
         peaks=lambda: explored.landscape.peaks if explored.modes_apart else None,
     )
 
@@ -90,6 +127,15 @@ def length(explored: Exploration, reference: Reference, held_out: np.ndarray) ->
         return FAR
     # Draws outside the support are not on the way, but they are not for nothing either.
     return stretch(lower, upper).length - float(np.log(len(lower) / count))
+
+
+def _best(lengths: Mapping[str, float], target_error: float) -> str:
+    """The family of the shortest way; a shaped one only where it saves enough draws."""
+    plain = {name: value for name, value in lengths.items() if name not in SHAPED}
+    best = min(plain, key=plain.__getitem__)
+    better = min(lengths, key=lengths.__getitem__)
+    saved = (lengths[best] ** 2 - lengths[better] ** 2) / target_error**2
+    return better if saved > WORTH_IT else best
 
 
 def _reason(best: str, lengths: Mapping[str, float]) -> str:

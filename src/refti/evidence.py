@@ -12,7 +12,7 @@ import numpy as np
 from refti import path as paths
 from refti import progress as reporters
 from refti import settings as options
-from refti.checks import Check, check_end, check_peak, check_prior
+from refti.checks import Check, check_end, check_modes, check_peak, check_prior
 from refti.conclude import Kind, result
 from refti.cost import Budget, Meter, OutOfBudgetError
 from refti.errors import RefTIError, SamplingError, SettingsError
@@ -221,6 +221,7 @@ def _more_checks(model: Model, outcome: Outcome, asked: Settings) -> list[Check]
     if explored.given is None:
         peak = explored.mode.log_density
         checks.append(check_peak(peak, explored.pilot.log_density, model.dim))
+        checks.append(check_modes(_modes(outcome), asked.chains))
     if asked.check_prior and model.prior is not None and outcome.ended is None:
         checks.append(check_prior(_prior_integral(model, asked)))
     return checks
@@ -244,15 +245,16 @@ def _prior_integral(model: Model, asked: Settings) -> Estimate:
     return alone.estimates["mbar"]
 
 
+def _modes(outcome: Outcome) -> int:
+    """How many modes were found; a user's draws are not searched for them."""
+    explored = outcome.route.explored
+    return len(explored.landscape.peaks) if explored.given is None and explored.modes_apart else 1
+
+
 def _facts(outcome: Outcome) -> dict[str, Any]:
     """What the run chose by itself, as plain values."""
     choice = outcome.route.choice
-    facts: dict[str, Any] = {
-        "rounds": outcome.rounds,
-        "modes": len(outcome.route.explored.landscape.peaks)
-        if outcome.route.explored.given is None and outcome.route.explored.modes_apart
-        else 1,
-    }
+    facts: dict[str, Any] = {"rounds": outcome.rounds, "modes": _modes(outcome)}
     if choice is not None:
         facts["chosen_reference"] = choice.family
         facts["chosen_because"] = choice.reason

@@ -38,6 +38,11 @@ class Pilot:
     x: np.ndarray
     log_density: np.ndarray
 
+    @property
+    def draws(self) -> np.ndarray:
+        """All draws, x[draw, dim]."""
+        return self.x.reshape(-1, self.x.shape[2])
+
     def halves(self) -> tuple[np.ndarray, np.ndarray]:
         """The first and the second half of every chain, each x[draw, dim]."""
         middle = self.x.shape[1] // 2
@@ -98,7 +103,7 @@ class Exploration:
     @property
     def draws(self) -> np.ndarray:
         """Draws of the density, x[draw, dim]."""
-        return self.pilot.x.reshape(-1, self.model.dim)
+        return self.pilot.draws
 
     def _sampled(self) -> Pilot:
         landscape, engine = self.landscape, self.engine
@@ -120,10 +125,20 @@ class Exploration:
         )
         return self._kept(rung, STRETCHES)
 
-    def _kept(self, rung: Rung, stretches: int) -> Pilot:
+    def continued(self, pilot: Pilot) -> Pilot:
+        """The pilot with as many draws again."""
+        made = pilot.x.shape[1] // self.engine.stretch
+        more = self._kept(pilot.rung, made, made)
+        return Pilot(
+            more.rung,
+            np.concatenate([pilot.x, more.x], axis=1),
+            np.concatenate([pilot.log_density, more.log_density], axis=1),
+        )
+
+    def _kept(self, rung: Rung, stretches: int, made: int = 0) -> Pilot:
         traces = []
         for index in range(stretches):
-            key = self.engine.key(1, int(self.lam), index)
+            key = self.engine.key(1, int(self.lam), made + index)
             rung, trace = advanced(self.leg, rung, key, self.engine)
             traces.append(trace)
             self.progress("drawing from the posterior", index + 1, stretches)

@@ -62,8 +62,8 @@ def survey(evaluate: ValueAndGradient, starts: np.ndarray, seed: int) -> Landsca
         climb(evaluate, hill, factor=factor, iterations=CLIMB_STEPS)
         for hill in _distinct(found, factor)
     ]
-    ends = sorted(ends, key=lambda end: -end[1])
-    if ends and ends[0][1] > mode.log_density + DIP:
+    ends = sorted([*ends, (mode.x, mode.log_density)], key=lambda end: -end[1])
+    if ends[0][1] > mode.log_density + DIP:
         mode = find_mode(evaluate, ends[0][0])
         if mode.factor() is None:
             return Landscape(mode, starts)

@@ -159,7 +159,10 @@ class Loop:
     @property
     def _can_conclude(self) -> bool:
         legs = len(self.route.path.legs)
-        return len(self.states) == legs and all(len(state.blocks) >= 2 for state in self.states)
+        fewest = 2 if self.asked.kept is None else 1
+        return len(self.states) == legs and all(
+            len(state.blocks) >= fewest for state in self.states
+        )
 
     def _conclusion(self) -> Conclusion:
         samples = [collected(state, self.asked.kept) for state in self.states]
@@ -191,11 +194,12 @@ class Loop:
         second = points[:, middle:].reshape(-1, dim)
         family, explored = route.choice.family, route.explored
         now = length(explored, route.choice.reference, second)
-        then = length(explored, fitted(explored, family, lambda: first), second)
+        pilot = route.choice.pilot
+        then = length(explored, fitted(explored, family, pilot, lambda: first), second)
         if then > REFIT_GAIN * now:
             return False
         pool = np.concatenate([first, second])
-        reference = fitted(explored, family, lambda: pool)
+        reference = fitted(explored, family, pilot, lambda: pool)
         self.refits += 1
         self.route = replace(
             route,

@@ -74,17 +74,18 @@ class Planner:
         explored.check()
         choice = None
         if first == "auto":
-            choice = choose(explored)
+            choice = choose(explored, self.asked.target_error)
         elif isinstance(first, str):
-            reference = fitted(explored, first, lambda: explored.draws)
-            choice = Choice(reference, first, {}, "it was asked for")
+            reference = fitted(explored, first, explored.pilot)
+            choice = Choice(reference, first, {}, explored.pilot, "it was asked for")
+        pilot = explored.pilot
         if choice is not None:
-            start = choice.reference
+            start, pilot = choice.reference, choice.pilot
         intermediates = [self._intermediate(station, model, explored) for station in between]
         # Chains set out from the pilot's draws even where the reference needs none: about one mode
         # alone, a second would never be noticed.
         path = paths.telescopic(start, intermediates, model)
-        return Route(path, explored.draws, explored.pilot.rung, explored, choice)
+        return Route(path, pilot.draws, pilot.rung, explored, choice)
 
     def between(self, models: Sequence[Model], path: Path) -> Route:
         """The path from the second model to the first."""

@@ -17,18 +17,16 @@ def pareto_shape(log_weights: NDArray[np.float64]) -> float:
     tail is the largest fifth, or three times the root of the number where that is fewer (Vehtari
     et al. 2024); its shape is estimated as by Zhang and Stephens (2009), and drawn towards 0.5 as
     by ten weights more. Weights of which the largest is not even ten times their mean have no
-    tail to speak of, -inf; too few of them for a tail give inf.
+    tail to speak of, 0; too few of them for a tail give inf.
     """
     ordered = np.sort(np.ravel(log_weights))
     if -np.log(np.mean(np.exp(ordered - ordered[-1]))) < LOG_HEAVIEST:
-        return -np.inf
+        return 0.0
     count = int(min(0.2 * len(ordered), 3 * np.sqrt(len(ordered))))
     if count < FEWEST:
         return np.inf
     tail = np.exp(ordered[-count:] - ordered[-1])
     excess = tail - np.exp(ordered[-count - 1] - ordered[-1])
-    if excess[-1] <= 1e-12:
-        return -np.inf
     shape = _zhang_stephens(np.maximum(excess, 1e-300))
     return float((count * shape + PRIOR_WEIGHT * PRIOR_SHAPE) / (count + PRIOR_WEIGHT))
 

@@ -18,6 +18,7 @@ _SKEW = 3.0
 _PRIOR = (1.0, 0.4)
 _LEAST_GAIN = 5.0
 _STEPS = 40
+_HEAVY = 0.5  # where the climb begins for tails that are clearly not a Gaussian's
 
 
 @dataclass(frozen=True)
@@ -68,28 +69,46 @@ def fit_bends(points: np.ndarray, weights: np.ndarray, *, share: float = 1.0) ->
     middle = np.average(points, axis=0, weights=weights)
     spread = np.sqrt(np.average((points - middle) ** 2, axis=0, weights=weights))
     standard = (points - middle) / spread
-    start = np.zeros((points.shape[1], 4))
-    free = _climb(standard, weights, start)
-    gain = _values(standard, weights, free) - _values(standard, weights, start)
-    free = np.where((gain > _LEAST_GAIN)[:, None], free, start)
+    gaussian = np.zeros((points.shape[1], 4))
+    unbent = _values(standard, weights, gaussian)
+    # A few draws far out make the variance; their tail is found from where most draws are.
+    heavy = _from_quartiles(standard, weights)
+    is_heavy = _values(standard, weights, heavy) > unbent
+    free = _climb(standard, weights, np.where(is_heavy[:, None], heavy, gaussian))
+    gain = _values(standard, weights, free) - unbent
+    free = np.where((gain > _LEAST_GAIN)[:, None], free, gaussian)
     shift, log_scale, skew, log_tail = free.T
     return Bend(middle + spread * shift, spread * np.exp(log_scale), skew, np.exp(log_tail))
+
+
+def _from_quartiles(points: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """A heavy-tailed start at the median and with the quartiles of sorted points."""
+    share = np.cumsum(weights) / weights.sum()
+    low, middle, high = points[np.searchsorted(share, [0.25, 0.5, 0.75])]
+    scale = np.clip((high - low) / 1.35 * _HEAVY, 1e-4, 1.0)
+    start = [middle, np.log(scale), np.zeros_like(middle), np.full_like(middle, np.log(_HEAVY))]
+    return np.stack(start, axis=1)
 
 
 def _climb(points: np.ndarray, weights: np.ndarray, free: np.ndarray) -> np.ndarray:
     """The maxima over free[dim, 4] = shift, log scale, skew, log tail, within bounds.
 
-    Newton's steps with the scores' products for curvature, damped as far as each coordinate
-    needs, all coordinates at a time.
+    Newton's steps, damped as far as each coordinate needs, all coordinates at a time. Of the
+    curvature only the part is kept that is never of the wrong sign.
     """
-    low = np.array([-5.0, -3.0, -_SKEW, np.log(_TAIL[0])])
+    low = np.array([-5.0, -12.0, -_SKEW, np.log(_TAIL[0])])
     high = np.array([5.0, 3.0, _SKEW, np.log(_TAIL[1])])
     damping = np.full(len(free), 0.01)
     value, gradient, curvature = _expansion(points, weights, free)
     for _ in range(_STEPS):
         diagonal = np.einsum("dii->di", curvature)
-        damped = curvature + (damping[:, None] * diagonal)[:, :, None] * np.eye(4)
-        step = np.clip(np.linalg.solve(damped, gradient[..., None])[..., 0], -0.5, 0.5)
+        # What presses against a bound stays there, and the others step without it.
+        moves = ~(((free <= low) & (gradient < 0)) | ((free >= high) & (gradient > 0)))
+        both = moves[:, :, None] & moves[:, None, :]
+        added = np.where(moves, damping[:, None] * diagonal, 1.0)
+        damped = np.where(both, curvature, 0.0) + added[:, :, None] * np.eye(4)
+        step = np.linalg.solve(damped, np.where(moves, gradient, 0.0)[..., None])[..., 0]
+        step = np.clip(step, -0.5, 0.5)
         trial = np.clip(free + step, low, high)
         found = _expansion(points, weights, trial)
         better = found[0] > value
@@ -112,7 +131,7 @@ def _values(points: np.ndarray, weights: np.ndarray, free: np.ndarray) -> np.nda
 def _expansion(
     points: np.ndarray, weights: np.ndarray, free: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Log posterior[dim], its gradient[dim, 4] and the sum of the scores' products."""
+    """Log posterior[dim], its gradient[dim, 4] and minus its curvature through the angle."""
     shift, log_scale, skew, log_tail = free.T
     scale, tail = np.exp(log_scale), np.exp(log_tail)
     standard = (points - shift) / scale
@@ -123,14 +142,20 @@ def _expansion(
     values = -0.5 * v**2 + _log_cosh(angle) - np.log(root) + log_tail - log_scale
     by_angle = np.tanh(angle) - v * np.cosh(angle)
     by_standard = by_angle * tail / root - standard / root**2
-    scores = np.stack(
-        [-by_standard / scale, -by_standard * standard - 1, -by_angle, by_angle * tail * turn + 1]
+    scores = [
+        -by_standard / scale,
+        -by_standard * standard - 1,
+        -by_angle,
+        by_angle * tail * turn + 1,
+    ]
+    by_free = np.stack(
+        [-tail / (scale * root), -tail * standard / root, np.full_like(root, -1.0), tail * turn]
     )
     precision = np.array([0.0, 0.0, _PRIOR[0] ** -2, _PRIOR[1] ** -2])
     value = weights @ values - 0.5 * free**2 @ precision
-    weighted = scores * weights[:, None]
-    gradient = weighted.sum(axis=1).T - precision * free
-    curvature = np.einsum("ind,jnd->dij", weighted, scores, optimize=True)
+    gradient = np.stack([weights @ score for score in scores], axis=1) - precision * free
+    bend = weights[:, None] * (np.cosh(2 * angle) - np.cosh(angle) ** -2)
+    curvature = np.einsum("ind,jnd->dij", by_free * bend, by_free, optimize=True)
     return value, gradient, curvature + np.diag(precision + 1e-9)
 
 

@@ -95,7 +95,7 @@ def lower(factor: np.ndarray) -> np.ndarray:
     """The lower triangular factor, its diagonal positive, with the same factor @ factor.T."""
     if not np.triu(factor, 1).any() and (np.diag(factor) > 0).all():
         return factor
-    triangle = np.linalg.qr(factor.T, mode="r").T
+    triangle: np.ndarray = np.linalg.qr(factor.T)[1].T
     return np.tril(triangle * np.where(np.diag(triangle) < 0, -1.0, 1.0))
 
 

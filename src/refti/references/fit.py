@@ -261,7 +261,7 @@ def _levelled(reference: Levelled, draws: np.ndarray, evaluate: ValueAndGradient
     heights = heights[np.isfinite(heights)]
     entropy = 0.5 * dim * (1 + np.log(2 * np.pi)) + np.log(draws.std(axis=0)).sum()
     level = float(heights.mean() + entropy) if len(heights) else 0.0
-    return replace(reference, log_z=np.asarray(level))  # type: ignore[type-var]
+    return replace(reference, log_z=np.asarray(level))  # type: ignore[arg-type]
 
 
 def _height(evaluate: ValueAndGradient, x: np.ndarray) -> float:

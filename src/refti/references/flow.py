@@ -89,10 +89,11 @@ def architecture(dim: int) -> Architecture:
         ) from missing
 
     make: Any = coupling_flow if dim > 1 else masked_autoregressive_flow
+    normal: Any = StandardNormal
     with jax.enable_x64(True):
         untrained = make(
             jax.random.key(0),
-            base_dist=StandardNormal((dim,)),
+            base_dist=normal((dim,)),
             transformer=RationalQuadraticSpline(knots=8, interval=_INTERVAL),
             flow_layers=4 if dim > 1 else 1,
             nn_width=int(np.clip(4 * dim, 32, 128)),
@@ -147,8 +148,9 @@ def fit_flow(draws: np.ndarray, seed: int = 0, *, effective: float | None = None
             "Use reference='covariance'."
         )
     # NumPy keeps 64 bits wherever this is called; JAX would round outside of refti's own calls.
-    numbers: Any = (np.asarray(a, np.float64) for a in (mean, factor, inverse))
-    return Flow(*numbers, weights, np.asarray(0.0), plan)  # type: ignore[arg-type]
+    numbers: Any = [np.asarray(a, np.float64) for a in (mean, factor, inverse)]
+    numbers += [weights, np.asarray(0.0), plan]
+    return Flow(*numbers)
 
 
 @cache

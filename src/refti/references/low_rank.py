@@ -63,8 +63,9 @@ def low_rank(
     projection = linalg.solve_triangular(triangle, (scaled / deviations[:, None]).T, lower=True)
     log_determinant = 2 * (np.log(np.diag(triangle)).sum() + np.log(deviations).sum())
     # NumPy keeps 64 bits wherever this is called; JAX would round outside of refti's own calls.
-    numbers: Any = (mean, deviations, loadings, projection, log_determinant, log_z)
-    return LowRank(*(np.asarray(a, np.float64) for a in numbers))
+    values = (mean, deviations, loadings, projection, log_determinant, log_z)
+    numbers: Any = (np.asarray(a, np.float64) for a in values)
+    return LowRank(*numbers)
 
 
 def fit_low_rank(

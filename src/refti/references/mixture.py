@@ -66,8 +66,9 @@ def mixture(
     identity = np.eye(means.shape[1])
     inverses = np.stack([linalg.solve_triangular(f, identity, lower=True) for f in factors])
     # NumPy keeps 64 bits wherever this is called; JAX would round outside of refti's own calls.
-    numbers: Any = (log_softmax(log_weights), means, factors, inverses, log_z)
-    return Mixture(*(np.asarray(a, np.float64) for a in numbers))
+    values = (log_softmax(log_weights), means, factors, inverses, log_z)
+    numbers: Any = (np.asarray(a, np.float64) for a in values)
+    return Mixture(*numbers)
 
 
 def fit_mixture(

@@ -79,12 +79,13 @@ def warped(
     unbent = Bend.straight(len(mean))
     inner, outer = inner or unbent, outer or unbent
     mean, factor = mean + factor @ inner.location, factor * inner.scale
-    numbers: Any = (
+    values = (
         *(mean, factor, np.linalg.inv(factor), np.linalg.slogdet(factor)[1]),
         *(inner.skew, inner.tail, outer.location, outer.scale, outer.skew, outer.tail, log_z),
     )
     # NumPy keeps 64 bits wherever this is called; JAX would round outside of refti's own calls.
-    return Warped(*(np.asarray(a, np.float64) for a in numbers))
+    numbers: Any = (np.asarray(a, np.float64) for a in values)
+    return Warped(*numbers)
 
 
 def fit_warped(
