@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: venv demo test table calibration speed clean
+.PHONY: venv demo test table calibration speed careful growth clean
 
 venv: $(READY)
 
@@ -28,10 +28,16 @@ table: venv
 	$(BIN)/python -m benchmarks.core_table
 
 calibration: venv
-	$(BIN)/python -m benchmarks.error_bars
+	$(BIN)/refti calibrate coverage --output runs/calibration
 
 speed: venv
 	$(BIN)/python -m benchmarks.cold_start
+
+careful: venv
+	$(BIN)/python -m benchmarks.careful
+
+growth: venv
+	$(BIN)/python -m benchmarks.growth
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -7,19 +7,17 @@ gradients are those it needs for refti's error; its error falls as one over the 
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
-from scipy import special, stats
+from scipy import stats
 
 import refti
 from benchmarks.bridge import CHAINS, FEWEST, KEPT, WARMUP, Bridged, bridged
-from benchmarks.targets import skewed
+from refti import suite
 from refti.reproduce import radiata
 
 ASKED = 0.05  # the error that refti's defaults ask for
@@ -191,125 +189,32 @@ alarms), and more draws of the same chains do not mend that.
 
 def _targets() -> list[Target]:
     """Every target, easy ones first."""
-    return [
-        Target("correlated Gaussian, 5-D", True, _gaussian),
-        Target("AR(1), 50-D", True, lambda: _ar1(50)),
-        Target("conjugate regression, 6-D", True, _regression),
-        Target("radiata, 3-D", True, lambda: (radiata.density(), radiata.EXACT_LOG_Z["density"])),
-        Target("log-gamma, 10-D", True, _log_gamma),
-        Target("skewed and correlated, 100-D", False, lambda: skewed(100)),
-        Target("AR(1), 200-D", False, lambda: _ar1(200)),
-        Target("Student-t, 3 degrees, 10-D", False, _student),
-        Target("banana, 2-D", False, _banana),
-        Target("two modes, 9 to 1, 2-D", False, _two_modes),
-        Target("support cut, undeclared, 5-D", False, _cut),
-        Target("simplex, Dirichlet of 20", False, _dirichlet),
+    easy = [
+        suite.find("gaussian"),
+        suite.ar1(50),
+        suite.find("regression_noise"),
+        suite.log_gamma(),
     ]
+    hard = [
+        suite.skewed(100),
+        suite.ar1(200),
+        suite.find("student_multivariate"),
+        suite.banana(2),
+        suite.bimodal(2, 10.0, 0.9),
+        suite.find("cut_gaussian"),
+        suite.dirichlet(20),
+    ]
+    found = [
+        Target(target.name, kind, partial(_made, target))
+        for kind, targets in ((True, easy), (False, hard))
+        for target in targets
+    ]
+    made = radiata.density(), radiata.EXACT_LOG_Z["density"]
+    return [*found[: len(easy)], Target("radiata", True, lambda: made), *found[len(easy) :]]
 
 
-LOG_2_PI = math.log(2 * math.pi)
-FACTOR = np.tril(np.full((5, 5), 0.6), -1) + np.diag([0.2, 0.5, 1.0, 2.0, 4.0])
-
-
-def _gaussian() -> tuple[refti.Model, float]:
-    precision, mean = np.linalg.inv(FACTOR @ FACTOR.T), np.arange(5.0)
-
-    def log_density(x: Float[Array, " dim"]) -> Float[Array, ""]:
-        return -0.5 * (x - mean) @ precision @ (x - mean)
-
-    return refti.Model(log_density, dim=5), _gaussian_log_z()
-
-
-def _gaussian_log_z() -> float:
-    return 2.5 * LOG_2_PI + float(np.log(np.diag(FACTOR)).sum())
-
-
-def _ar1(dim: int) -> tuple[refti.Model, float]:
-    rho = 0.9
-
-    def log_density(x: Float[Array, " dim"]) -> Float[Array, ""]:
-        return -0.5 * (x[0] ** 2 + jnp.sum((x[1:] - rho * x[:-1]) ** 2) / (1 - rho**2))
-
-    return refti.Model(log_density, dim=dim), 0.5 * (
-        dim * LOG_2_PI + (dim - 1) * math.log1p(-(rho**2))
-    )
-
-
-def _regression() -> tuple[refti.Model, float]:
-    """Five coefficients of scale 2 times the noise, whose variance has an inverse Gamma(3, 2)."""
-    rng = np.random.default_rng(6)
-    design = rng.normal(size=(40, 5)) @ np.triu(np.full((5, 5), 0.5) + 0.5 * np.eye(5))
-    responses = design @ np.array([1.0, -2.0, 0.5, 0.0, 3.0]) + rng.normal(size=40)
-
-    def log_density(
-        coefficients: Float[Array, " column"], variance: Float[Array, ""]
-    ) -> Float[Array, ""]:
-        squares = jnp.sum((responses - design @ coefficients) ** 2) + jnp.sum(coefficients**2) / 4
-        return -(squares / 2 + 2) / variance - (45 / 2 + 3 + 1) * jnp.log(variance)
-
-    supports = {"coefficients": refti.real(shape=(5,)), "variance": refti.positive()}
-    precision = design.T @ design + np.eye(5) / 4
-    least = responses @ responses - responses @ design @ np.linalg.solve(
-        precision, design.T @ responses
-    )
-    exact = 2.5 * LOG_2_PI - 0.5 * np.linalg.slogdet(precision)[1]
-    exact += special.gammaln(23.0) - 23.0 * math.log(least / 2 + 2)
-    return refti.Model(log_density, supports), float(exact)
-
-
-def _log_gamma() -> tuple[refti.Model, float]:
-    shapes = np.linspace(0.7, 5.0, 10)
-    model = refti.Model(lambda x: jnp.sum(shapes * x - jnp.exp(x)), dim=10)
-    return model, float(special.gammaln(shapes).sum())
-
-
-def _student() -> tuple[refti.Model, float]:
-    scales, degrees, dim = np.linspace(0.5, 3.0, 10), 3.0, 10
-
-    def log_density(x: Float[Array, " dim"]) -> Float[Array, ""]:
-        return -0.5 * (degrees + dim) * jnp.log1p(jnp.sum((x / scales) ** 2) / degrees)
-
-    exact = special.gammaln(degrees / 2) - special.gammaln((degrees + dim) / 2)
-    exact += 0.5 * dim * math.log(degrees * math.pi) + np.log(scales).sum()
-    return refti.Model(log_density, dim=dim), float(exact)
-
-
-def _banana() -> tuple[refti.Model, float]:
-    """A normal of scale 10 bent by 0.03 x²."""
-
-    def log_density(x: Float[Array, " dim"]) -> Float[Array, ""]:
-        return -0.5 * ((x[0] / 10) ** 2 + (x[1] - 0.03 * (x[0] ** 2 - 100)) ** 2)
-
-    return refti.Model(log_density, dim=2), LOG_2_PI + math.log(10)
-
-
-def _two_modes() -> tuple[refti.Model, float]:
-    centre = np.array([5.0, 0.0])
-
-    def log_density(x: Float[Array, " dim"]) -> Float[Array, ""]:
-        heavy = math.log(0.9) - 0.5 * jnp.sum((x + centre) ** 2)
-        return jnp.logaddexp(heavy, math.log(0.1) - 0.5 * jnp.sum((x - centre) ** 2))
-
-    return refti.Model(log_density, dim=2), LOG_2_PI
-
-
-def _cut() -> tuple[refti.Model, float]:
-    """The correlated Gaussian, centred, where its coordinates sum to more than 1."""
-    precision, total = np.linalg.inv(FACTOR @ FACTOR.T), FACTOR.sum(axis=0)
-
-    def log_density(x: Float[Array, " dim"]) -> Float[Array, ""]:
-        return jnp.where(jnp.sum(x) > 1, -0.5 * x @ precision @ x, -jnp.inf)
-
-    share = stats.norm.logsf(1 / np.linalg.norm(total))
-    return refti.Model(log_density, dim=5), _gaussian_log_z() + float(share)
-
-
-def _dirichlet() -> tuple[refti.Model, float]:
-    shapes = np.linspace(0.5, 4.0, 20)
-    model = refti.Model(
-        lambda p: jnp.sum((shapes - 1) * jnp.log(p)), {"p": refti.simplex(len(shapes))}
-    )
-    return model, float(special.gammaln(shapes).sum() - special.gammaln(shapes.sum()))
+def _made(target: suite.Target) -> tuple[refti.Model, float]:
+    return target.model(), target.log_z
 
 
 if __name__ == "__main__":

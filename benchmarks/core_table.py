@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import refti
-from benchmarks.targets import quartic
 from refti.reproduce import pedagogical, radiata
+from refti.suite import quartic
 
 ELEVEN = refti.uniform(11)
 PAPER: dict[str, Any] = {"ladder": ELEVEN, "chains": 4, "warmup": 1000, "kept": 1000}
@@ -70,7 +70,7 @@ def cases() -> Iterator[Case]:
     exact = radiata.EXACT_LOG_Z["adjusted_density"] - radiata.EXACT_LOG_Z["density"]
     both = models["adjusted_density"], models["density"]
     yield Case("radiata, log BF 21", "model switch", both[0], exact, {}, against=both[1])
-    smooth, exact = quartic(20)
+    smooth, exact = quartic(20).model(), quartic(20).log_z
     yield Case("quartic, 20-D", "laplace", smooth, exact, {"reference": "laplace"})
     yield Case("quartic, 20-D", "telescopic, order 4", smooth, exact, {"reference": ["laplace", 4]})
 

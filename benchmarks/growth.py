@@ -17,12 +17,10 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from pathlib import Path
 
-import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
-from scipy.special import gammaln
 
 import refti
+from refti import suite
 
 DIMS = (2, 10, 50, 200, 1000)
 ASKED = 0.05  # the error at which refti's defaults stop
@@ -187,26 +185,8 @@ the largest.
 
 def _targets(target: str, dim: int) -> tuple[refti.Model, float]:
     """The model and its exact log evidence."""
-    if target == "AR(1)":
-        rho = 0.9
-        exact = 0.5 * (dim * math.log(2 * math.pi) + (dim - 1) * math.log1p(-(rho**2)))
-
-        def chain(x: Float[Array, " dim"]) -> Float[Array, ""]:
-            return -0.5 * (x[0] ** 2 + jnp.sum((x[1:] - rho * x[:-1]) ** 2) / (1 - rho**2))
-
-        return refti.Model(chain, dim=dim), exact
-
-    shapes, scales = np.linspace(1.0, 5.0, dim), np.linspace(0.5, 2.0, dim)
-    # Entries of one size in all dimensions would make the mix singular to rounding in 1,000.
-    spread = 0.3 * math.sqrt(min(1.0, 20 / dim))
-    below = np.tril(np.random.default_rng(20).normal(scale=spread, size=(dim, dim)), -1)
-    mix = scales[:, None] * (np.eye(dim) + below)
-
-    def skewed(x: Float[Array, " dim"]) -> Float[Array, ""]:
-        y = mix @ x
-        return jnp.sum(shapes * y - jnp.exp(y))
-
-    return refti.Model(skewed, dim=dim), float(gammaln(shapes).sum() - np.log(scales).sum())
+    made = suite.ar1(dim) if target == "AR(1)" else suite.skewed(dim)
+    return made.model(), made.log_z
 
 
 if __name__ == "__main__":

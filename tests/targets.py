@@ -13,11 +13,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from numpyro import distributions
-from scipy import integrate, stats
+from scipy import stats
 from scipy.special import betaln, logsumexp
 
 import refti
+from refti import suite
 from refti.model import ValueAndGradient
+from refti.suite import gaussians, tails
 
 LOG_2_PI = log(2 * pi)
 
@@ -34,26 +36,23 @@ class Target:
         return self.name
 
 
-GAUSSIAN_MEAN = np.array([3.0, -1.0, 0.5])
-GAUSSIAN_FACTOR = np.array([[0.5, 0.0, 0.0], [1.2, 2.0, 0.0], [-0.3, 0.4, 0.1]])
-GAUSSIAN_HEIGHT = 7.3
-SHAPES = np.array([0.7, 2.0, 5.0])
+# Those of the suite that are asked for by name.
+GAUSSIAN_MEAN, GAUSSIAN_FACTOR = gaussians.GAUSSIAN_MEAN, gaussians.GAUSSIAN_FACTOR
+SHAPES = tails.SHAPES
+gaussian = suite.find("gaussian").model
+log_gamma = suite.find("log_gamma").model
+ordered = suite.find("ordered").model
+lkj = suite.find("lkj").model
 
 
-def gaussian() -> refti.Model:
-    """A shifted, correlated, scaled Gaussian of height exp(7.3)."""
-    precision = np.linalg.inv(GAUSSIAN_FACTOR @ GAUSSIAN_FACTOR.T)
-
-    def log_density(x):
-        shifted = x - GAUSSIAN_MEAN
-        return GAUSSIAN_HEIGHT - 0.5 * shifted @ precision @ shifted
-
-    return refti.Model(log_density, dim=3)
+def quartic(dim: int = 20) -> refti.Model:
+    """A smooth density with lighter tails than any Gaussian."""
+    return suite.quartic(dim).model()
 
 
-def log_gamma() -> refti.Model:
-    """Logarithms of Gamma variables: each with an exponential and a doubly exponential tail."""
-    return refti.Model(lambda x: jnp.sum(SHAPES * x - jnp.exp(x)), dim=3)
+def quartic_log_z(dim: int = 20) -> float:
+    """Its evidence."""
+    return suite.quartic(dim).log_z
 
 
 def half_normal(scale: float = 0.8) -> refti.Model:
@@ -65,13 +64,6 @@ def beta(a: float = 2.0, b: float = 5.0) -> refti.Model:
     """A Beta density without its constant."""
     return refti.Model(
         lambda p: (a - 1) * jnp.log(p) + (b - 1) * jnp.log1p(-p), {"p": refti.interval(0, 1)}
-    )
-
-
-def beta_on_2_5() -> refti.Model:
-    """(u - 2)^1.5 (5 - u)^0.5 between 2 and 5."""
-    return refti.Model(
-        lambda u: 1.5 * jnp.log(u - 2) + 0.5 * jnp.log(5 - u), {"u": refti.interval(2, 5)}
     )
 
 
@@ -90,19 +82,6 @@ def dirichlet() -> refti.Model:
     return refti.Model(
         lambda p: distributions.Dirichlet(np.array([2.0, 3.0, 4.5])).log_prob(p),
         {"p": refti.simplex(3)},
-    )
-
-
-def ordered() -> refti.Model:
-    """Three normals of scale 2 about 1, in increasing order: a sixth of their cube's mass."""
-    return refti.Model(lambda c: -0.5 * jnp.sum(((c - 1) / 2) ** 2), {"c": refti.ordered(3)})
-
-
-def lkj() -> refti.Model:
-    """A normalised LKJ density of the Cholesky factor of a correlation matrix."""
-    return refti.Model(
-        lambda factor: distributions.LKJCholesky(3, 1.7).log_prob(factor),
-        {"factor": refti.correlation_cholesky(3)},
     )
 
 
@@ -160,23 +139,18 @@ def regression_log_z(*, columns: int = 2, noise: float = NOISE) -> float:
 
 
 HALF_NORMAL_LOG_Z = log(0.8) + 0.5 * LOG_2_PI - log(2)
-BETA_ON_2_5_LOG_Z = 3 * log(3) + float(betaln(2.5, 1.5))
+BETA_ON_2_5_LOG_Z = suite.find("beta_on_2_5").log_z
 
 TARGETS = (
-    Target(
-        "gaussian",
-        gaussian,
-        GAUSSIAN_HEIGHT + 1.5 * LOG_2_PI + float(np.log(np.diag(GAUSSIAN_FACTOR)).sum()),
+    *(
+        Target(target.name, target.model, target.log_z)
+        for target in map(suite.find, ("gaussian", "log_gamma", "beta_on_2_5", "ordered", "lkj"))
     ),
-    Target("log_gamma", log_gamma, sum(lgamma(a) for a in SHAPES)),
     Target("half_normal", half_normal, HALF_NORMAL_LOG_Z),
     Target("beta", beta, float(betaln(2, 5))),
-    Target("beta_on_2_5", beta_on_2_5, BETA_ON_2_5_LOG_Z),
     Target("gamma_below", gamma_below, lgamma(2.5) - 2.5 * log(2)),
     Target("gamma_above", gamma_above, lgamma(3) + 3 * log(2)),
     Target("dirichlet", dirichlet, 0.0),
-    Target("ordered", ordered, 3 * (log(2) + 0.5 * LOG_2_PI) - log(6)),
-    Target("lkj", lkj, 0.0),
     Target(
         "product",
         product,
@@ -207,17 +181,6 @@ def declared_cut_gaussian() -> refti.Model:
 
 
 CUT_LOG_Z = LOG_2_PI - 0.5 * log(2) + float(stats.norm.logsf(CUT))
-
-
-def quartic(dim: int = 20) -> refti.Model:
-    """A smooth density with lighter tails than any Gaussian."""
-    return refti.Model(lambda x: -0.5 * jnp.sum(x**2) - 0.1 * jnp.sum(x**4), dim=dim)
-
-
-def quartic_log_z(dim: int = 20) -> float:
-    """Its evidence: one dimension by quadrature, as often as there are dimensions."""
-    one, _ = integrate.quad(lambda x: np.exp(-0.5 * x**2 - 0.1 * x**4), -12, 12, epsabs=1e-13)
-    return dim * log(one)
 
 
 def evaluate(model: refti.Model) -> ValueAndGradient:

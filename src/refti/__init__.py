@@ -69,6 +69,7 @@ _HOMES = {
         "upper",
     ),
 }
+_MODULES = ("suite",)
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
@@ -107,6 +108,8 @@ __version__ = "0.1.0"
 
 def __getattr__(name: str) -> Any:
     # Names are fetched when first used: JAX takes a second to import, `refti --help` should not.
+    if name in _MODULES:
+        return import_module(f"refti.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'refti' has no attribute {name!r}")
     value = getattr(import_module(f"refti.{_HOME[name]}"), name)
@@ -115,7 +118,7 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return __all__
+    return [*__all__, *_MODULES]
 
 
 class _Contents(ModuleType):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from refti.calibrate.commands import calibrate
 from refti.errors import ModelError, RefTIError, SettingsError
 
 if TYPE_CHECKING:
@@ -109,6 +110,9 @@ def compare(folders: tuple[Path, ...], prior: tuple[str, ...], as_json: bool) ->
     else:
         click.echo(str(table))
     return TRUSTED if table.trusted else NOT_TRUSTED
+
+
+commands.add_command(calibrate)
 
 
 def main() -> None:

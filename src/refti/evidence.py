@@ -205,7 +205,7 @@ def _run(
         outcome.route.path,
         outcome.conclusion,
         asked=asked,
-        more_checks=_more_checks(models[0], outcome, asked),
+        more_checks=_more_checks(models[0], outcome, asked, meter),
         cost=meter.read(),
         facts=_facts(outcome),
     )
@@ -215,7 +215,7 @@ def _run(
     return finished
 
 
-def _more_checks(model: Model, outcome: Outcome, asked: Settings) -> list[Check]:
+def _more_checks(model: Model, outcome: Outcome, asked: Settings, meter: Meter) -> list[Check]:
     explored = outcome.route.explored
     checks = [check_end(outcome.ended)]
     if explored.given is None:
@@ -223,11 +223,11 @@ def _more_checks(model: Model, outcome: Outcome, asked: Settings) -> list[Check]
         checks.append(check_peak(peak, explored.pilot.log_density, model.dim))
         checks.append(check_modes(_modes(outcome), asked.chains))
     if asked.check_prior and model.prior is not None and outcome.ended is None:
-        checks.append(check_prior(_prior_integral(model, asked)))
+        checks.append(check_prior(_prior_integral(model, asked, meter)))
     return checks
 
 
-def _prior_integral(model: Model, asked: Settings) -> Estimate:
+def _prior_integral(model: Model, asked: Settings, meter: Meter) -> Estimate:
     """The log of the prior's own integral, which should be 0."""
     try:
         alone = evidence(
@@ -242,6 +242,8 @@ def _prior_integral(model: Model, asked: Settings) -> Estimate:
         )
     except RefTIError:
         return Estimate(float("nan"), 0.0)
+    cost = alone.cost
+    meter.count(gradients=cost.gradient_evaluations, densities=cost.density_evaluations)
     return alone.estimates["mbar"]
 
 

@@ -1,0 +1,253 @@
+"""The verbs of `refti calibrate`: one study each, resumable, with an exit code for its verdict."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from dataclasses import asdict
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from refti.calibrate.runs import Job, Run
+    from refti.suite import Target
+
+PASSED, FAILED = 0, 1
+SECONDS_BETWEEN_LINES = 10.0
+
+
+@click.group()
+def calibrate() -> None:
+    """Replicated runs that show whether errors and verdicts are right.
+
+    With --output each finished run is kept in a file of JSON lines, and a study that was
+    interrupted goes on where it stopped. Exit codes: 0 passed, 1 not passed, 2 bad input.
+    """
+
+
+def _study(command: Callable[..., int]) -> Callable[..., int]:
+    """The options that all studies have."""
+    for option in reversed(
+        (
+            click.option(
+                "--workers",
+                type=click.IntRange(min=1),
+                default=2,
+                show_default=True,
+                help="Processes; at most as many as there are processors.",
+            ),
+            click.option(
+                "-o", "--output", type=click.Path(path_type=Path), help="Directory to keep runs in."
+            ),
+            click.option(
+                "--setting",
+                "settings",
+                multiple=True,
+                metavar="NAME=VALUE",
+                callback=_settings,
+                help="A setting of refti.evidence, its value as JSON; may be repeated.",
+            ),
+            click.option("--quick", is_flag=True, help="A small version of the study."),
+            click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+def _settings(context: Any, option: Any, values: tuple[str, ...]) -> dict[str, Any]:
+    del context, option
+    settings = {}
+    for item in values:
+        name, found, value = item.partition("=")
+        if not found or not name.isidentifier() or name in ("seed", "progress", "store"):
+            raise click.BadParameter(f"expected NAME=VALUE, such as kept=500; got {item!r}.")
+        try:
+            settings[name] = json.loads(value)
+        except ValueError:
+            settings[name] = value
+    return settings
+
+
+_targets = click.option(
+    "--targets", multiple=True, metavar="NAME,...", help="Targets of the suite by name."
+)
+
+
+@calibrate.command()
+@_targets
+@click.option("--seed", type=int, default=0, show_default=True)
+@_study
+def suite(
+    targets: tuple[str, ...],
+    seed: int,
+    workers: int,
+    output: Path | None,
+    settings: dict[str, Any],
+    quick: bool,
+    as_json: bool,
+) -> int:
+    """Run every target of the suite once; --quick leaves out those beyond 20 dimensions."""
+    import refti.suite
+    from refti.calibrate import table
+
+    chosen = _named(targets) or [t for t in refti.suite.TARGETS if not quick or t.dim <= 20]
+
+    if not as_json:
+        click.echo(table.head())
+
+    def show(run: Run) -> None:
+        if not as_json:
+            click.echo(table.line(run))
+
+    jobs = table.jobs(chosen, seed, settings)
+    runs = _replicated("suite", jobs, workers, output, finished=show)
+    found = table.summary(runs)
+    record = {**asdict(found), "runs": [run.to_dict() for run in runs]}
+    return _tell(record, str(found), found.passes, as_json)
+
+
+@calibrate.command()
+@_targets
+@click.option("--seeds", type=click.IntRange(min=2), default=200, show_default=True)
+@_study
+def coverage(
+    targets: tuple[str, ...],
+    seeds: int,
+    workers: int,
+    output: Path | None,
+    settings: dict[str, Any],
+    quick: bool,
+    as_json: bool,
+) -> int:
+    """Repeat targets under many seeds; --quick takes 10 of the seeds."""
+    from refti.calibrate import coverage as study
+
+    names = [target.name for target in _named(targets)] or list(study.TARGETS)
+    jobs = study.jobs(names, min(seeds, 10) if quick else seeds, settings)
+    rows = study.coverage(_replicated("coverage", jobs, workers, output, quiet=as_json))
+    passed = all(row.passes for row in rows)
+    record = {"targets": [{**asdict(row), "passes": row.passes} for row in rows]}
+    return _tell(record, study.text(rows), passed, as_json)
+
+
+@calibrate.command()
+@click.option("--data-sets", type=click.IntRange(min=2), default=500, show_default=True)
+@_study
+def choice(
+    data_sets: int,
+    workers: int,
+    output: Path | None,
+    settings: dict[str, Any],
+    quick: bool,
+    as_json: bool,
+) -> int:
+    """Calibrate model probabilities on simulated data sets; --quick takes 150 of them."""
+    from refti.calibrate import choice as study
+
+    jobs = study.jobs(min(data_sets, 150) if quick else data_sets, settings)
+    runs = _replicated("choice", jobs, workers, output, quiet=as_json, build=study.target)
+    found = study.study(runs)
+    record = asdict(found)
+    for name, verdict in found.verdicts.items():
+        record["verdicts"][name] |= {"passes": verdict.passes, "critical": verdict.critical}
+    return _tell(record, study.text(found), found.passes, as_json)
+
+
+@calibrate.command()
+@click.option("--seeds", type=click.IntRange(min=1), default=50, show_default=True)
+@_study
+def modes(
+    seeds: int,
+    workers: int,
+    output: Path | None,
+    settings: dict[str, Any],
+    quick: bool,
+    as_json: bool,
+) -> int:
+    """Repeat mixtures of two separated modes; --quick takes 3 of the seeds."""
+    from refti.calibrate import modes as study
+
+    jobs = study.jobs(min(seeds, 3) if quick else seeds, settings)
+    counts = study.count(_replicated("modes", jobs, workers, output, quiet=as_json))
+    record = {"mixtures": [asdict(row) for row in counts]}
+    return _tell(record, study.text(counts), study.passes(counts), as_json)
+
+
+@calibrate.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def checks(files: tuple[Path, ...], as_json: bool) -> int:
+    """Count how often each check fired in FILES that studies left in their --output."""
+    from refti.calibrate import checks as study
+    from refti.calibrate.replicate import read_runs
+
+    found = study.firings([run for file in files for run in read_runs(file)])
+    return _tell(asdict(found), study.text(found), found.passes, as_json)
+
+
+def _named(targets: tuple[str, ...]) -> list[Target]:
+    """The targets of names that are given one by one or with commas between."""
+    from refti.suite import find
+
+    return [find(name) for item in targets for name in item.split(",") if name]
+
+
+def _replicated(
+    study: str,
+    jobs: list[Job],
+    workers: int,
+    output: Path | None,
+    *,
+    quiet: bool = True,
+    build: Callable[[Job], Target] | None = None,
+    finished: Callable[[Run], None] | None = None,
+) -> list[Run]:
+    """The runs of a study, kept in a file of its name."""
+    import refti
+    from refti.calibrate.replicate import replicate
+    from refti.calibrate.runs import suite_target
+
+    known = signature(refti.evidence).parameters
+    unknown = sorted({name for job in jobs for name in job.settings} - set(known))
+    if unknown:
+        raise refti.SettingsError(
+            f"--setting {unknown[0]} is no setting of refti.evidence; expected one of "
+            f"{', '.join(known)}."
+        )
+    return replicate(
+        jobs,
+        workers=min(workers, os.cpu_count() or 1),
+        out=None if output is None else output / f"{study}.jsonl",
+        build=build or suite_target,
+        report=None if quiet else _progress(),
+        finished=finished,
+    )
+
+
+def _progress() -> Callable[[str, int, int], None]:
+    """Says now and then, and at the end, how far a study is."""
+    last = 0.0
+
+    def report(stage: str, done: int, total: int) -> None:
+        nonlocal last
+        if done == total or time.monotonic() - last > SECONDS_BETWEEN_LINES:
+            click.echo(f"{stage}: {done} of {total} runs", err=True)
+            last = time.monotonic()
+
+    return report
+
+
+def _tell(record: dict[str, Any], words: str, passed: bool, as_json: bool) -> int:
+    from refti.calibrate.runs import plain
+
+    if as_json:
+        click.echo(json.dumps(plain({**record, "passes": passed}), indent=2, allow_nan=False))
+    else:
+        click.echo(words)
+    return PASSED if passed else FAILED

@@ -1,0 +1,208 @@
+"""Coverage: whether errors are as large as they say, from many runs of one target."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from scipy import stats
+
+from refti.calibrate.runs import ROUNDING, Job, Run
+
+LEVELS = (0.50, 0.68, 0.90, 0.95)
+TARGETS = (
+    "gaussian",
+    "log_gamma",
+    "regression_6",
+    "regression_noise",
+    "poisson_gamma",
+    "bounded",
+    "dirichlet_4",
+    "banana_2",
+    "skewed_20",
+    "hierarchy_non_centred",
+)
+VARIANCE = (0.7, 1.4)
+COVERAGE_95 = (0.92, 0.98)
+LEAST_COVERAGE = 0.90  # of the lower Wilson bound, for equivalence
+ENOUGH_RUNS = 100  # below it a figure can only contradict
+
+
+@dataclass(frozen=True)
+class Share:
+    """A share of runs with the 95 % Wilson bounds of its probability."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Scores:
+    """What z = (log_z - truth) / error of one group of runs looks like.
+
+    Attributes:
+        runs: how many entered.
+        left_out: how many did not, because their error was not finite or only rounding.
+        mean: the mean of z and `mean_error` its standard error; 0 is unbiased.
+        variance: the variance of z, between `variance_low` and `variance_high` with 99 %; 1 is an
+            error of the right size, more an error too small.
+        coverage: the shares of the 50, 68, 90 and 95 % intervals that hold the truth.
+    """
+
+    runs: int
+    left_out: int
+    mean: float
+    mean_error: float
+    variance: float
+    variance_low: float
+    variance_high: float
+    coverage: tuple[Share, ...]
+
+    @property
+    def equivalent(self) -> bool:
+        """Whether the errors are proved right: the 99 % interval of the variance lies within
+        0.7 to 1.4, and the lower bound of 95 % coverage is at least 0.90."""
+        return (
+            VARIANCE[0] <= self.variance_low
+            and self.variance_high <= VARIANCE[1]
+            and self.coverage[-1].low >= LEAST_COVERAGE
+        )
+
+    @property
+    def within(self) -> bool:
+        """Whether the figures themselves lie within 92 to 98 % and 0.7 to 1.4."""
+        return (
+            VARIANCE[0] <= self.variance <= VARIANCE[1]
+            and COVERAGE_95[0] <= self.coverage[-1].value <= COVERAGE_95[1]
+        )
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the figures rule these limits out, each with 99 %."""
+        if self.runs < 2:
+            return False
+        inside = round(self.coverage[-1].value * self.runs)
+        return bool(
+            self.variance_high < VARIANCE[0]
+            or self.variance_low > VARIANCE[1]
+            or stats.binom.cdf(inside, self.runs, COVERAGE_95[0]) < 0.005
+            or stats.binom.sf(inside - 1, self.runs, COVERAGE_95[1]) < 0.005
+        )
+
+    @property
+    def passes(self) -> bool:
+        """Whether the figures lie within the limits, or with few runs do not contradict them."""
+        if self.runs < ENOUGH_RUNS:
+            return self.runs > 1 and not self.contradicted
+        return self.within
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The scores of a target: of all its runs, and of those to be trusted, which decide."""
+
+    target: str
+    runs: int
+    trusted: int
+    of_all: Scores
+    of_trusted: Scores
+
+    @property
+    def passes(self) -> bool:
+        """Whether the errors of trusted runs are right."""
+        return self.of_trusted.passes
+
+
+def jobs(targets: Sequence[str], seeds: int, settings: dict[str, object]) -> list[Job]:
+    """Every target under as many seeds, counted from 0."""
+    return [Job("coverage", t, seed, settings=settings) for t in targets for seed in range(seeds)]
+
+
+def coverage(runs: Iterable[Run]) -> list[Coverage]:
+    """The coverage of every target in the runs."""
+    groups: dict[str, list[Run]] = {}
+    for run in runs:
+        groups.setdefault(run.name, []).append(run)
+    return [
+        Coverage(
+            name, len(group), sum(run.trusted for run in group), _of_runs(group), _of_trusted(group)
+        )
+        for name, group in groups.items()
+    ]
+
+
+def scores(z: np.ndarray, left_out: int = 0) -> Scores:
+    """The figures of z-scores."""
+    count = len(z)
+    if count < 2:
+        unknown = (Share(math.nan, 0.0, 1.0),) * len(LEVELS)
+        return Scores(count, left_out, math.nan, math.nan, math.nan, 0.0, math.inf, unknown)
+    variance = float(np.var(z, ddof=1))
+    low, high = stats.chi2.ppf([0.005, 0.995], count - 1)
+    shares = [np.abs(z) <= NormalDist().inv_cdf(0.5 + level / 2) for level in LEVELS]
+    return Scores(
+        runs=count,
+        left_out=left_out,
+        mean=float(np.mean(z)),
+        mean_error=math.sqrt(variance / count),
+        variance=variance,
+        variance_low=float((count - 1) * variance / high),
+        variance_high=float((count - 1) * variance / low),
+        coverage=tuple(wilson(int(inside.sum()), count) for inside in shares),
+    )
+
+
+def wilson(inside: int, count: int) -> Share:
+    """A share with its 95 % Wilson bounds."""
+    quantile = NormalDist().inv_cdf(0.975)
+    share, spread = inside / count, quantile**2 / count
+    centre = (share + spread / 2) / (1 + spread)
+    half = quantile / (1 + spread) * math.sqrt(share * (1 - share) / count + spread / (4 * count))
+    return Share(share, max(0.0, centre - half), min(1.0, centre + half))
+
+
+def text(table: Sequence[Coverage]) -> str:
+    """The table in words, two lines a target."""
+    lines = [_HEAD]
+    for row in table:
+        lines.append(_line(row.target, f"all {row.runs}", row.of_all, ""))
+        verdict = "passes" if row.passes else "FAILS"
+        proved = ", equivalent" if row.of_trusted.equivalent else ""
+        lines.append(_line("", f"trusted {row.trusted}", row.of_trusted, verdict + proved))
+    passed = sum(row.passes for row in table)
+    lines.append(f"{passed} of {len(table)} targets pass: {_RULE}.")
+    return "\n".join(lines)
+
+
+def _of_trusted(runs: Sequence[Run]) -> Scores:
+    return _of_runs([run for run in runs if run.trusted])
+
+
+def _of_runs(runs: Sequence[Run]) -> Scores:
+    entering = [run.z for run in runs if math.isfinite(run.z) and run.error > ROUNDING]
+    return scores(np.array(entering), len(runs) - len(entering))
+
+
+def _line(target: str, group: str, s: Scores, verdict: str) -> str:
+    shares = " ".join(f"{100 * share.value:4.0f}" for share in s.coverage)
+    last = s.coverage[-1]
+    return (
+        f"{target:24s} {group:12s} {s.left_out:8d} {s.mean:+7.2f} ± {s.mean_error:4.2f} "
+        f"{s.variance:6.2f} ({s.variance_low:4.2f} to {s.variance_high:4.2f})  {shares} "
+        f"({100 * last.low:3.0f} to {100 * last.high:3.0f})  {verdict}"
+    ).rstrip()
+
+
+_HEAD = (
+    f"{'target':24s} {'runs':12s} left out    mean z       var z (99 %)         "
+    "50 % 68 % 90 % 95 % (bounds)"
+)
+_RULE = (
+    f"variance of z within {VARIANCE[0]} to {VARIANCE[1]} and 95 % intervals that cover "
+    f"{100 * COVERAGE_95[0]:.0f} to {100 * COVERAGE_95[1]:.0f} % (trusted runs; with fewer than "
+    f"{ENOUGH_RUNS}, not contradicted)"
+)

@@ -1,0 +1,73 @@
+"""Table: the whole suite run once, one line a target."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from refti.calibrate.runs import Job, Run
+from refti.suite import Target
+
+WRONG = 3.5  # errors from the truth
+
+
+@dataclass(frozen=True)
+class Summary:
+    """How the suite came out; `wrong` were trusted and more than 3.5 errors from the truth."""
+
+    targets: int
+    trusted: int
+    wrong: tuple[str, ...]
+    unimodal: int
+    unimodal_trusted: int
+
+    @property
+    def passes(self) -> bool:
+        """Whether no target was trusted and wrong."""
+        return not self.wrong
+
+    def __str__(self) -> str:
+        share = 100 * self.unimodal_trusted / max(self.unimodal, 1)
+        named = f" ({', '.join(self.wrong)})" if self.wrong else ""
+        return (
+            f"Trusted: {self.trusted} of {self.targets}. Trusted and wrong (|z| > {WRONG}): "
+            f"{len(self.wrong)}{named}.\nOf the unimodal {self.unimodal_trusted} of "
+            f"{self.unimodal} are trusted ({share:.0f} %)."
+        )
+
+
+def jobs(targets: Sequence[Target], seed: int, settings: dict[str, object]) -> list[Job]:
+    """One run of each target."""
+    return [Job("suite", target.name, seed, settings=settings) for target in targets]
+
+
+def summary(runs: Sequence[Run]) -> Summary:
+    """The summary of finished runs."""
+    unimodal = [run for run in runs if run.modes == 1]
+    return Summary(
+        targets=len(runs),
+        trusted=sum(run.trusted for run in runs),
+        wrong=tuple(run.name for run in runs if run.trusted and not abs(run.z) <= WRONG),
+        unimodal=len(unimodal),
+        unimodal_trusted=sum(run.trusted for run in unimodal),
+    )
+
+
+def head() -> str:
+    """The names of the columns."""
+    return (
+        f"{'target':24s} {'dim':>4s} {'exact':>14s} {'log z':>14s} {'error':>8s} {'z':>7s} "
+        f"{'rungs':>5s} {'reference':14s} {'gradients':>10s} {'seconds':>8s}  trusted"
+    )
+
+
+def line(run: Run) -> str:
+    """The row of one run."""
+    start = f"{run.name:24s} {run.dim:4d} {run.truth:14.4f}"
+    if run.message is not None:
+        return f"{start} refused: {run.message.splitlines()[0]}"
+    verdict = "yes" if run.trusted else f"no: {', '.join(run.failed)}"
+    return (
+        f"{start} {run.log_z:14.4f} {run.error:8.4f} {run.z:+7.2f} {run.rungs:5d} "
+        f"{run.reference:14s} {run.gradients:10d} {run.seconds:8.1f}  {verdict}"
+    )

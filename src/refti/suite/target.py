@@ -1,0 +1,32 @@
+"""Target: a density made when asked for, with the exact log of its integral."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from refti.model import Model
+
+
+@dataclass(frozen=True)
+class Target:
+    """A test problem whose answer is known.
+
+    Attributes:
+        name: what `find` knows it by.
+        dim: the number of unconstrained coordinates.
+        model: makes the model.
+        log_z: its exact log evidence.
+        modes: how many peaks the density has; 1 is unimodal.
+        about: what is hard about it, in a few words.
+    """
+
+    name: str
+    dim: int
+    model: Callable[[], Model]
+    log_z: float
+    modes: int
+    about: str
+
+    def __str__(self) -> str:
+        return self.name
