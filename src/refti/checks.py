@@ -171,6 +171,13 @@ def check_share(shares: Sequence[Share]) -> list[Check]:
             "the density is NaN or infinite on most of the reference, such as at unconstrained "
             f"x = {strangest.example}, and counts as zero there; mend it or declare its support",
         ),
+        at_most(
+            "infinite",
+            max(share.infinite / share.drawn for share in shares),
+            0.0,
+            f"the density is +infinity at some points, such as unconstrained x = "
+            f"{strangest.example}, so the evidence is not finite; mend the log density there",
+        ),
     ]
 
 

@@ -9,18 +9,22 @@ from functools import cached_property
 import numpy as np
 
 from refti.errors import ModelError
-from refti.landscape import Landscape, refuse_improper, survey
+from refti.landscape import Landscape, refuse_improper, refuse_overflow, survey
 from refti.mode import Mode
 from refti.model import Model, ValueAndGradient
 from refti.path import Leg
 from refti.preflight import preflight
+from refti.references.gaussian import gaussian
 from refti.sampling.engine import Engine
 from refti.sampling.evaluation import value_and_gradient
+from refti.sampling.lanes import Trace
 from refti.sampling.rung import Rung, advanced, placed, warmed_up
 from refti.sampling.whitening import of_draws, whitening
 
 STRETCHES = 5  # of the pilot that are kept
 GIVEN_STRETCHES = 2  # drawn to compare the user's draws with
+TEMPERATURES = (10.0, 100.0, 1000.0)  # at which other modes are searched for
+WIDEST = 1000.0  # spreads of the mode within which they are
 FAR_OFF = 3.0  # standard deviations of the log density between the user's draws and ours
 
 
@@ -80,8 +84,9 @@ class Exploration:
     def landscape(self) -> Landscape:
         """The peaks of the density, after it was seen to fall away from them."""
         self.progress("finding the modes", 0, 1)
-        found = survey(self.evaluate, self.starts, self.engine.seed)
+        found = survey(self.evaluate, self.starts, self.engine.seed, self._wander)
         refuse_improper(self.model, self.evaluate, found.mode, self.engine.seed)
+        refuse_overflow(self.model, found.mode)
         self.progress("finding the modes", 1, 1)
         return found
 
@@ -168,6 +173,27 @@ class Exploration:
             )
         return Pilot(rung, given[None], np.zeros((1, len(given))))
 
+    def _wander(self, mode: np.ndarray, factor: np.ndarray) -> np.ndarray:
+        """Where chains on the flattened density come to, x[n, dim].
+
+        At a temperature T the density to the power 1 / T is as much wider as the root of T, and
+        the dips in it are T times shallower: modes 30 spreads apart are one hill at T = 100.
+        Given are the last point of every chain, and as many that are highest for their distance.
+        """
+        engine, chains = self.engine, self.engine.chains
+        wide = gaussian(mode, WIDEST * factor, 0.0)
+        leg = Leg(wide, self.model.density)
+        x = np.broadcast_to(mode, (chains, len(mode)))
+        found = []
+        for index, temperature in enumerate(TEMPERATURES):
+            wider = whitening(mode, np.sqrt(temperature) * factor)
+            rung = placed(leg, 1 / temperature, x, wider, engine)
+            key = engine.key(11, int(self.lam), index)
+            _, trace = advanced(leg, rung, key, engine, adapting=True)
+            x = np.asarray(trace.x[:, -1])
+            found += [x, _highest_for_distance(trace, 1 / temperature, rung)[:chains]]
+        return np.concatenate(found)
+
     def _around_peaks(self) -> np.ndarray:
         """Points spread about each peak in turn, those outside the support drawn in towards it."""
         landscape, chains = self.landscape, self.engine.chains
@@ -182,3 +208,13 @@ class Exploration:
                 break
             offsets[outside] *= 0.5
         return centres + offsets
+
+
+def _highest_for_distance(trace: Trace, lam: float, rung: Rung) -> np.ndarray:
+    """The trace's points x[n, dim], first those far higher than a Gaussian is at their distance."""
+    x = np.asarray(trace.x).reshape(-1, trace.x.shape[-1])
+    value = np.ravel(trace.log_density) + (1 - lam) * np.ravel(trace.delta)
+    location, factor = (np.asarray(a) for a in rung.whitening)
+    squares = np.sum(np.linalg.solve(factor, (x - location).T) ** 2, axis=0)
+    depth = (value.max() - value) / (1e-3 + squares)
+    return x[np.argsort(depth)]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 
 from refti.errors import ModelError
@@ -11,18 +14,20 @@ from refti.mode import Mode, ascend, climb, find_mode
 from refti.model import Model, ValueAndGradient
 
 NEAR_STARTS = 4
-# How far from the mode, in units of its own spread, the search for others sets out, and how many
-# opposite pairs of directions are tried at each distance. From far away any other mode has a wide
-# cone of directions that lead to it: of two modes 30 spreads apart in 10 dimensions, one pair at
-# 100 finds the other with probability 0.6, and all of these with more than 0.999.
-FAR_STARTS = ((10.0, 2), (30.0, 3), (100.0, 3), (300.0, 3))
+# How far from the mode, in units of its own spread, the search for others sets out, in how many
+# opposite pairs of directions at each distance.
+FAR_STARTS = ((10.0, 2), (30.0, 2), (100.0, 2), (300.0, 2))
 CLIMB_STEPS = 60
 SAME = 0.5  # spreads within which two ends of a climb are one
 DIP = 0.5  # nats that the density must fall between two peaks for them to be two
 
-FAR, FARTHER = 1e3, 1e6  # in units of the spread, where the density is asked whether it still falls
+# In units of the spread, where the density is asked whether it falls, and whether it still does.
+# The transforms of bounded parameters saturate in rounding, so that far out a proper density may
+# be flat; it has fallen on the way there.
+NEAR, LESS_NEAR, FAR, FARTHER = 10.0, 30.0, 1e3, 1e6
 MOST_AXES = 256
-WORTH_A_LOOK = 500.0  # nats below the mode beyond which a plateau is of no consequence
+HUGE = 1e100  # a parameter's value that no data can want
+HIGH = 3.0  # nats below the mode above which a plateau far out is no matter of rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,8 +44,16 @@ class Landscape:
         return np.eye(len(self.mode.x)) if factor is None else factor
 
 
-def survey(evaluate: ValueAndGradient, starts: np.ndarray, seed: int) -> Landscape:
-    """The peaks uphill of several starts and of points far out in opposite directions.
+def survey(
+    evaluate: ValueAndGradient,
+    starts: np.ndarray,
+    seed: int,
+    wander: Callable[[np.ndarray, np.ndarray], np.ndarray],
+) -> Landscape:
+    """The peaks uphill of several starts, of points far out, and of where wanderers come to.
+
+    `wander` gives points x[n, dim] that draws of the flattened density come to from a mode of a
+    given factor. They find what random directions, of which there are too many, miss.
 
     Where the highest point has no curvature of its own (a cusp, an edge, a spike without a top)
     the starts stand in for peaks: about such a point nothing can be learned of the posterior.
@@ -51,7 +64,8 @@ def survey(evaluate: ValueAndGradient, starts: np.ndarray, seed: int) -> Landsca
     factor = mode.factor()
     assert factor is not None
     picks = np.linspace(1, len(starts) - 1, NEAR_STARTS).astype(int)
-    others = np.concatenate([starts[np.unique(picks[picks > 0])], _far(mode, factor, seed)])
+    near = starts[np.unique(picks[picks > 0])]
+    others = np.concatenate([near, _far(mode, factor, seed), wander(mode.x, factor)])
     others = others[np.isfinite(evaluate(others)[0])]
     hills, heights = ascend(evaluate, others, factor=factor, iterations=CLIMB_STEPS)
     # Lower than this lies next to nothing of the mass, or a search that did not arrive.
@@ -87,14 +101,18 @@ def refuse_improper(model: Model, evaluate: ValueAndGradient, mode: Mode, seed: 
     hessian = np.where(np.isfinite(mode.hessian), mode.hessian, 0.0)
     curvatures, flattest = np.linalg.eigh(-hessian)
     lines = np.concatenate([np.eye(dim)[axes], flattest[:, : min(3, dim)].T])
-    spreads = np.abs(np.einsum("ij,jk,ik->i", lines, hessian, lines))
-    lines = lines / np.sqrt(np.maximum(spreads, 1e-6))[:, None]
+    bends = np.abs(np.einsum("ij,jk,ik->i", lines, hessian, lines))
+    # About a spike the curvature is that of the spike, and says nothing of the density's width.
+    lines = lines / np.sqrt(np.clip(bends, 1e-6, 1e6))[:, None]
     lines = np.concatenate([lines, -lines])
-    far, farther = (evaluate(mode.x + distance * lines)[0] for distance in (FAR, FARTHER))
+    near, less_near, far, farther = (
+        evaluate(mode.x + distance * lines)[0] for distance in (NEAR, LESS_NEAR, FAR, FARTHER)
+    )
     with np.errstate(invalid="ignore"):
         falls = far - farther
-    flat = (falls < 1.01 * np.log(FARTHER / FAR)) & (farther > mode.log_density - WORTH_A_LOOK)
-    flat &= np.isfinite(farther)
+        fell = near - less_near
+    flat_near = (fell < 1.01 * np.log(LESS_NEAR / NEAR)) | (farther > mode.log_density - HIGH)
+    flat = (falls < 1.01 * np.log(FARTHER / FAR)) & flat_near & np.isfinite(farther)
     if not flat.any():
         return
     index = int(np.argmax(flat)) % (len(lines) // 2)
@@ -109,6 +127,18 @@ def refuse_improper(model: Model, evaluate: ValueAndGradient, mode: Mode, seed: 
         "Give every parameter a proper prior, or bounds by its support, such as "
         "refti.interval(0, 1)."
     )
+
+
+def refuse_overflow(model: Model, mode: Mode) -> None:
+    """Nothing, or a ModelError where the density rises until a parameter overflows."""
+    values = jax.jit(model.constrain)(jnp.asarray(mode.x))
+    for name, value in values.items():
+        if not np.all(np.abs(np.asarray(value)) < HUGE):
+            raise ModelError(
+                f"The evidence does not exist: the log density rises with parameter {name!r} until "
+                "its value overflows. Give it a proper prior, or bounds by its support, such as "
+                "refti.interval(0, 1)."
+            )
 
 
 def _far(mode: Mode, factor: np.ndarray, seed: int) -> np.ndarray:

@@ -19,6 +19,7 @@ class Share:
         not_a_number: those at which it was NaN or infinite rather than zero.
         log_error: the standard error of the share's logarithm.
         example: the first point at which it was not a number.
+        infinite: those at which it was infinite.
     """
 
     inside: int
@@ -26,6 +27,7 @@ class Share:
     not_a_number: int
     log_error: float
     example: tuple[float, ...] | None = None
+    infinite: int = 0
 
     @property
     def log_share(self) -> float:
@@ -47,7 +49,8 @@ def counted(so_far: Share, x: np.ndarray, log_end: np.ndarray) -> Share:
     # Half a point is added on either side: none seen outside does not prove that there is none.
     p = (inside + 0.5) / (drawn + 1)
     error = float(np.sqrt((1 - p) / (p * drawn)))
-    return Share(inside, drawn, so_far.not_a_number + int(strange.sum()), error, example)
+    infinite = so_far.infinite + int((log_end == np.inf).sum())
+    return Share(inside, drawn, so_far.not_a_number + int(strange.sum()), error, example, infinite)
 
 
 def of_chains(inside: np.ndarray) -> Share:
