@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -63,7 +64,7 @@ class TestStopping:
         found = refti.evidence(model(), target_error=0.005, progress=progress)
         totals = list(told.values())
         assert len(totals) == found.settings["rounds"] > 2
-        assert [b / a for a, b in zip(totals, totals[1:], strict=False)] == [2] * (len(totals) - 1)
+        assert [b / a for a, b in pairwise(totals)] == [2] * (len(totals) - 1)
         # Every stretch told of is in the result.
         assert found.draws[0].draws == totals[-1] * 25
         assert found.value == result(0.005).value
@@ -88,8 +89,9 @@ class TestStopping:
 class TestBudget:
     """What a run may cost, and what it ends with when that is spent."""
 
-    @pytest.mark.parametrize("budget", [18_000, 22_000])
-    def test_evaluations_are_held_to(self, budget: int):
+    @pytest.mark.parametrize("factor", [1.1, 1.3])
+    def test_evaluations_are_held_to(self, factor: float):
+        budget = int(factor * evaluations(result()))
         found = refti.evidence(
             model(), target_error=OUT_OF_REACH, max_evaluations=budget, progress=False
         )
@@ -105,8 +107,9 @@ class TestBudget:
         assert budget <= evaluations(found) < budget + 1.5 * stretch
         assert abs(found.value - TARGET.log_z) < 4 * found.error
 
-    @pytest.mark.parametrize("budget", [1, 1000, 13_000])
-    def test_too_few_evaluations_for_any_estimate(self, budget: int):
+    @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.8])
+    def test_too_few_evaluations_for_any_estimate(self, share: float):
+        budget = 1 + int(share * evaluations(result()))
         with pytest.raises(refti.SamplingError, match="max_evaluations="):
             refti.evidence(model(), max_evaluations=budget, progress=False)
 
@@ -175,7 +178,7 @@ class TestInterruption:
         found = refti.evidence(
             model(),
             target_error=OUT_OF_REACH,
-            max_evaluations=18_000,
+            max_evaluations=int(1.1 * evaluations(result())),
             store=tmp_path / "run",
             progress=False,
         )
@@ -223,6 +226,10 @@ def few_draws(count: int, seed: int) -> dict[str, np.ndarray]:
     return {"x": np.log(np.random.default_rng(seed).gamma(shapes, size=(count, 3)))}
 
 
+# Five draws make so poor a covariance that the reference is fitted anew later on.
+POOR_START = {"reference": "covariance", "draws": few_draws(5, seed=0), "target_error": 0.02}
+
+
 class TestFreshDraws:
     """What a reference was fitted to has no part in the estimate that starts from it."""
 
@@ -239,30 +246,26 @@ class TestFreshDraws:
         monkeypatch.setattr(Loop, "run", recorded)
         return seen
 
-    def expect_apart(self, loop: Loop, found: refti.Evidence) -> None:
-        kept = found.posterior["x"].values.reshape(-1, 3)
-        pool = loop.route.pool
+    def expect_apart(self, pool: np.ndarray, found: refti.Evidence) -> None:
         # Coordinates are unbounded, so unconstrained ones are the user's own.
-        assert np.isfinite(pool).all()
-        assert len(pool) >= 8
-        assert not np.isin(pool[:, 0], kept[:, 0]).any()
+        assert not np.isin(pool[:, 0], found.posterior["x"].values[..., 0]).any()
 
     def test_of_the_pilot(self, loops: list[Loop]):
         found = refti.evidence(model(), reference="covariance", progress=False)
-        self.expect_apart(loops[0], found)
-        assert len(loops[0].route.pool) == 8 * 125
+        pilot = loops[0].route.pool.reshape(8, 125, 3)
+        # A chain goes on from its last point, which stays a draw while it moves nowhere.
+        self.expect_apart(pilot[:, :-1].reshape(-1, 3), found)
+        assert np.isin(pilot[:, -1], found.posterior["x"].values).sum() <= 3 * 8
 
     def test_of_a_refit(self, loops: list[Loop]):
-        told = []
-        found = refti.evidence(
-            model(),
-            reference="covariance",
-            draws=few_draws(6, seed=1),
-            progress=lambda *said: told.append(said),
-        )
+        found = refti.evidence(model(), **POOR_START, progress=False)
         assert loops[0].refits >= 1
-        self.expect_apart(loops[0], found)
-        assert len(loops[0].route.pool) > 100
+        pool = loops[0].route.pool
+        assert len(pool) > 100
+        repeated = np.isin(pool[:, 0], found.posterior["x"].values[..., 0])
+        # Last points of the eight chains, as above, and where they had stood still before.
+        assert len(np.unique(pool[repeated, 0])) <= 8
+        assert repeated.sum() <= 24
         assert abs(found.value - TARGET.log_z) < 4 * found.error
 
     def test_interrupted_while_the_ladder_of_a_refit_is_built(self):
@@ -274,25 +277,23 @@ class TestFreshDraws:
             elif rounds:
                 raise KeyboardInterrupt
 
-        found = refti.evidence(
-            model(), reference="covariance", draws=few_draws(6, seed=1), progress=progress
-        )
+        found = refti.evidence(model(), **POOR_START, progress=progress)
         assert rounds
         assert not found.trusted
         assert "interrupted" in str(found)
 
     def test_evidence_is_not_drawn_to_one_side_by_the_fit(self):
-        # A pilot of 250 correlated draws for the 65 numbers of a covariance and a mean: draws used
+        # A pilot of 500 correlated draws for the 65 numbers of a covariance and a mean: draws used
         # twice would shift the estimate by several errors, always the same way.
         target = suite.skewed(10)
         ten = target.model()
+        settings = {"chains": 4, "warmup": 50, "kept": 100, "ladder": [0, 0.4, 1]}
         scores = []
-        for seed in range(24):
+        for seed in range(16):
             found = refti.evidence(
-                ten, reference="covariance", chains=2, warmup=50, kept=100, ladder=[0, 0.4, 1],
-                seed=seed, progress=False,
-            )  # fmt: skip
+                ten, reference="covariance", **settings, seed=seed, progress=False
+            )
             scores.append((found.value - target.log_z) / found.error)
         assert abs(np.mean(scores)) * np.sqrt(len(scores)) < 3.9
-        # Errors are about right: the standard deviation of 24 scores is known to 15 %.
-        assert 0.5 < np.std(scores, ddof=1) < 1.6
+        # Errors are about right: the standard deviation of 16 scores is known to 18 %.
+        assert 0.4 < np.std(scores, ddof=1) < 1.7

@@ -13,17 +13,17 @@ from scipy import stats
 from refti.calibrate.runs import ROUNDING, Job, Run
 
 LEVELS = (0.50, 0.68, 0.90, 0.95)
+# A posterior that is a Gaussian exactly is left out: its own expansion is the reference then, and
+# an estimate without any spread has no error to be covered.
 TARGETS = (
-    "gaussian",
-    "log_gamma",
-    "regression_6",
     "regression_noise",
-    "poisson_gamma",
     "bounded",
-    "dirichlet_4",
-    "banana_2",
+    "dirichlet_20",
+    "cut_gaussian",
+    "student_multivariate",
     "skewed_20",
-    "hierarchy_non_centred",
+    "skewed_100",
+    "quartic_60",
 )
 VARIANCE = (0.7, 1.4)
 COVERAGE_95 = (0.92, 0.98)

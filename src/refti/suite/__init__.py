@@ -52,6 +52,7 @@ TARGETS: tuple[Target, ...] = (
     skewed(20),
     skewed(100),
     quartic(20),
+    quartic(60),
     student_independent(),
     student_multivariate(),
     beta_on_2_5(),
