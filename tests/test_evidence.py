@@ -447,7 +447,7 @@ class TestOptions:
     def test_whole_numbers_of_numpy_are_whole_numbers(self, tmp_path):
         settings = {**SMALL, "warmup": np.int64(200), "kept": np.int64(250)}
         found = refti.evidence(
-            model_of("log_gamma"), **settings, chains=np.int64(4), store=tmp_path / "run"
+            model_of("log_gamma"), **settings, chains=np.int64(8), store=tmp_path / "run"
         )
         assert found.value == result_of("log_gamma").value
 
@@ -455,9 +455,9 @@ class TestOptions:
         told = []
         settings = {**SMALL, "progress": lambda *arguments: told.append(arguments)}
         refti.evidence(model_of("log_gamma"), **settings)
-        assert len({stage for stage, _, _ in told}) == 2
+        assert {stage for stage, _, _ in told} >= {"finding the posterior", "round 1"}
         assert told[-1][1] == told[-1][2]
-        assert all(0 < done <= total for _, done, total in told)
+        assert all(0 <= done <= total for _, done, total in told)
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["dim"])

