@@ -15,7 +15,7 @@ from refti.references import Reference, fit
 from refti.sampling.evaluation import values
 from refti.sampling.lanes import exact_draws
 
-SHORT = 1.0  # a length at which two rungs overlap well, so that no better family is looked for
+SHORT = 1.25  # a length at which two rungs overlap well, so that no better family is looked for
 SHAPED = ("warped", "student")  # families that bend the Gaussian
 WORTH_IT = 400  # draws that a shaped family must save, for it has programs to compile
 DRAWS_A_DIMENSION = 50  # of the pilot, beyond which a covariance hardly gains by more
