@@ -297,11 +297,11 @@ class TestFreshDraws:
         ten = target.model()
         settings = {"chains": 4, "warmup": 50, "kept": 100, "ladder": [0, 0.4, 1]}
         scores = []
-        for seed in range(16):
+        for seed in range(12):
             found = refti.evidence(
                 ten, reference="covariance", **settings, seed=seed, progress=False
             )
             scores.append((found.value - target.log_z) / found.error)
         assert abs(np.mean(scores)) * np.sqrt(len(scores)) < 3.9
-        # Errors are about right: the standard deviation of 16 scores is known to 18 %.
-        assert 0.4 < np.std(scores, ddof=1) < 1.7
+        # Errors are about right: the standard deviation of 12 scores is known to 21 %.
+        assert 0.3 < np.std(scores, ddof=1) < 1.8

@@ -51,7 +51,7 @@ class TestNoEvidence:
             lambda slope, offset: -0.5 * (slope - 1) ** 2 + 0 * offset,
             {"slope": refti.real(), "offset": refti.real()},
         )
-        with pytest.raises(refti.ModelError, match="'offset'.*proper prior"):
+        with pytest.raises(refti.ModelError, match=r"'offset'.*proper prior"):
             refti.evidence(model, progress=False)
 
     def test_two_parameters_of_which_only_the_sum_is_known(self):
@@ -59,12 +59,10 @@ class TestNoEvidence:
             lambda a, b: -0.5 * jnp.sum((a + b - np.array([0.3, 1.1])) ** 2),
             {"a": refti.real(), "b": refti.real()},
         )
-        with pytest.raises(refti.ModelError, match="combination.*'[ab]' and parameter '[ab]'"):
+        with pytest.raises(refti.ModelError, match=r"combination.*'[ab]' and parameter '[ab]'"):
             refti.evidence(model, progress=False)
 
-    def test_log_uniform_prior_of_a_scale_that_the_data_do_not_bound(self):
-        # One observation leaves the density like 1 / scale^2 d(scale) at infinity, which is well,
-        # and one at its known mean like 1 / scale^2 at zero, which is not.
+    def test_log_uniform_prior_that_nothing_bounds(self):
         model = refti.Model(
             lambda mean, scale: -0.5 * mean**2 - jnp.log(scale),
             {"mean": refti.real(), "scale": refti.positive()},
@@ -82,8 +80,9 @@ class TestNoEvidence:
     @pytest.mark.parametrize("power", [1.0, 1.5])
     def test_unbounded_at_a_point(self, power: float):
         # |x|^-power has no integral about zero.
+        powers = np.array([power])  # data, so that both are one program
         model = refti.Model(
-            lambda x: -0.5 * x[0] ** 2 - power * jnp.log(jnp.abs(x[0])), dim=1, start=[0.7]
+            lambda x: jnp.sum(-0.5 * x**2 - powers * jnp.log(jnp.abs(x))), dim=1, start=[0.7]
         )
         expect_refused_or_untrusted(model)
 
@@ -152,6 +151,7 @@ def centred_log_z() -> float:
 class TestNeverTrustedAndWrong:
     """Densities that no reference fits and no chain explores well."""
 
+    @pytest.mark.slow
     def test_centred_hierarchy(self):
         # Its density grows without bound towards scale 0 with all groups at the mean, though the
         # integral exists.
@@ -163,10 +163,8 @@ class TestNeverTrustedAndWrong:
 
     def test_funnel(self):
         target = suite.funnel()
-        model = target.model()
-        for seed in range(2):
-            found = refti.evidence(model, seed=seed, target_error=0.1, progress=False)
-            assert not found.trusted or distance(found, target.log_z) < TOO_FAR, str(found)
+        found = refti.evidence(target.model(), progress=False)
+        assert not found.trusted or distance(found, target.log_z) < TOO_FAR, str(found)
 
 
 class TestModes:
@@ -216,7 +214,13 @@ class TestDraws:
             refti.evidence(model, draws={"y": np.zeros((100, 3))}, progress=False)
 
     def test_all_the_same(self, model: refti.Model):
-        expect_refused_or_untrusted(model, draws={"x": np.full((100, 3), 0.3)})
+        # Chains that begin at one point, with no width to go by, agree before they have mixed.
+        draws = {"x": np.full((100, 3), 0.3)}
+        try:
+            found = refti.evidence(model, draws=draws, seed=1, progress=False)
+        except refti.RefTIError:
+            return
+        assert not found.trusted or distance(found, suite.log_gamma().log_z) < TOO_FAR, str(found)
 
 
 def test_budget_too_small():

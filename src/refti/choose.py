@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +20,7 @@ SHAPED = ("warped", "student")  # families that bend the Gaussian
 WORTH_IT = 400  # draws that a shaped family must save, for it has programs to compile
 DRAWS_A_DIMENSION = 50  # of the pilot, beyond which a covariance hardly gains by more
 MOST_DRAWS = 20_000
+CLOSE = 1.2  # times the shortest length, within which a family is measured again
 SHORTER = 0.95  # of the length before that twice the draws must come down to, to be doubled again
 DENSE = 1500  # dimensions beyond which a full covariance is not fitted
 FAR = 1e6  # stands for the length to a reference that has no draw inside the support
@@ -61,7 +62,9 @@ def choose(explored: Exploration, target_error: float) -> Choice:
     ):
         before = lengths[best]
         pilot = explored.continued(pilot)
-        lengths = measured(explored, pilot)
+        # The families that lost by far would not win with twice the draws.
+        close = [name for name, value in lengths.items() if value < CLOSE * lengths[best]]
+        lengths |= measured(explored, pilot, close)
         best = _best(lengths, target_error)
         if lengths[best] > SHORTER * before:
             break
@@ -69,8 +72,10 @@ def choose(explored: Exploration, target_error: float) -> Choice:
     return Choice(reference, best, lengths, pilot, _reason(best, lengths))
 
 
-def measured(explored: Exploration, pilot: Pilot) -> dict[str, float]:
-    """The length of the way from each family that is worth trying.
+def measured(
+    explored: Exploration, pilot: Pilot, families: Sequence[str] | None = None
+) -> dict[str, float]:
+    """The length of the way from each family that is worth trying, or from some of them.
 
     Each is fitted to the first half of the pilot's draws and measured with the second half and
     draws of its own, so a family that fits noise gains nothing by it.
@@ -86,6 +91,9 @@ def measured(explored: Exploration, pilot: Pilot) -> dict[str, float]:
                 continue
             lengths[family] = length(explored, reference, second)
 
+    if families is not None:
+        measure(*families)
+        return lengths
     dim = explored.model.dim
     measure(*(("low_rank", "diagonal") if dim > DENSE else ("covariance", "laplace")))
     if explored.modes_apart:

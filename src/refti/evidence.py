@@ -217,11 +217,10 @@ def _run(
 
 def _more_checks(model: Model, outcome: Outcome, asked: Settings, meter: Meter) -> list[Check]:
     explored = outcome.route.explored
-    checks = [check_end(outcome.ended)]
+    checks = [check_end(outcome.ended), check_modes(_modes(outcome), asked.chains)]
     if explored.given is None:
         peak = explored.mode.log_density
         checks.append(check_peak(peak, explored.pilot.log_density, model.dim))
-        checks.append(check_modes(_modes(outcome), asked.chains))
     if asked.check_prior and model.prior is not None and outcome.ended is None:
         checks.append(check_prior(_prior_integral(model, asked, meter)))
     return checks
@@ -248,9 +247,9 @@ def _prior_integral(model: Model, asked: Settings, meter: Meter) -> Estimate:
 
 
 def _modes(outcome: Outcome) -> int:
-    """How many modes were found; a user's draws are not searched for them."""
+    """How many modes were found."""
     explored = outcome.route.explored
-    return len(explored.landscape.peaks) if explored.given is None and explored.modes_apart else 1
+    return len(explored.landscape.peaks) if explored.modes_apart else 1
 
 
 def _facts(outcome: Outcome) -> dict[str, Any]:

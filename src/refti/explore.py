@@ -160,6 +160,10 @@ class Exploration:
         values, _ = self.evaluate(given[picks])
         inside = given[picks][np.isfinite(values)]  # not empty: the preflight has seen to that
         start = np.resize(inside, (engine.chains, self.model.dim))
+        if self.modes_apart:
+            # Chains on every mode tell of one that the draws do not know: they disagree.
+            others = self.landscape.peaks[: engine.chains // 2]
+            start[: len(others)] = others
         rung = placed(self.leg, self.lam, start, of_draws(given), engine)
         rung = warmed_up(self.leg, rung, self.warmup, engine.key(0, int(self.lam)), engine)
         fresh = self._kept(rung, GIVEN_STRETCHES).log_density

@@ -104,7 +104,7 @@ def fit_warped(
     if half < 20 or not all((part.std(axis=0) > 0).all() for part in parts):
         return fit_in_order("none", draws, base, effective=effective)
     # In many dimensions one direction says enough: the scores add up over the dimensions.
-    ways = (parts, parts[::-1]) if draws.shape[1] <= 100 else (parts,)
+    ways = (parts, parts[::-1]) if draws.shape[1] <= 20 else (parts,)
     worth = None if effective is None else 0.5 * effective
     scores = dict.fromkeys(get_args(Order), 0.0)
     for old, new in ways:
