@@ -190,7 +190,7 @@ def check_peak(mode_log_density: float, log_density: np.ndarray, dim: int) -> Ch
     return at_most(
         "peak",
         (mode_log_density - float(np.median(log_density))) / (10.0 + dim),
-        5.0,
+        1.0,
         "the density has a spike far above all draws and may be unbounded there, so its evidence "
         "may be infinite; bound the parameters away from it, or reparametrise the model (a "
         "hierarchy non-centred)",

@@ -227,7 +227,8 @@ def _more_checks(model: Model, outcome: Outcome, asked: Settings, meter: Meter) 
 
 
 def _prior_integral(model: Model, asked: Settings, meter: Meter) -> Estimate:
-    """The log of the prior's own integral, which should be 0."""
+    """The log of the prior's own integral, which should be 0; NaN where it was not found."""
+    left = asked.max_evaluations - meter.gradients - meter.densities
     try:
         alone = evidence(
             model.prior_alone(),
@@ -235,11 +236,11 @@ def _prior_integral(model: Model, asked: Settings, meter: Meter) -> Estimate:
             seed=asked.seed,
             chains=asked.chains,
             max_seconds=asked.max_seconds,
-            max_evaluations=min(asked.max_evaluations, PRIOR_EVALUATIONS),
+            max_evaluations=max(1, min(left, PRIOR_EVALUATIONS)),
             check_prior=False,
             progress=False,
         )
-    except RefTIError:
+    except (RefTIError, KeyboardInterrupt):  # neither may cost the result that is there already
         return Estimate(float("nan"), 0.0)
     cost = alone.cost
     meter.count(gradients=cost.gradient_evaluations, densities=cost.density_evaluations)

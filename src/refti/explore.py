@@ -23,7 +23,7 @@ from refti.sampling.whitening import of_draws, whitening
 
 STRETCHES = 5  # of the pilot that are kept
 GIVEN_STRETCHES = 2  # drawn to compare the user's draws with
-TEMPERATURES = (10.0, 100.0, 1000.0)  # at which other modes are searched for
+TEMPERATURES = (10.0, 10.0, 30.0, 100.0, 100.0, 1000.0)  # at which other modes are searched for
 WIDEST = 1000.0  # spreads of the mode within which they are
 FAR_OFF = 3.0  # standard deviations of the log density between the user's draws and ours
 

@@ -47,4 +47,10 @@ def unconstrained_draws(model: Model, draws: Mapping[str, Any]) -> np.ndarray:
             f"draws= must hold at least two draws inside the supports, none at an edge; got "
             f"{len(x)}, of which {int(np.isfinite(x).all(axis=1).sum())} inside."
         )
+    still = np.flatnonzero(np.ptp(x, axis=0) == 0)
+    if len(still):
+        raise ModelError(
+            f"draws= must be draws that differ; got {len(x)} of which unconstrained coordinate "
+            f"{int(still[0])} is the same in all. Give posterior draws, or leave draws= out."
+        )
     return x

@@ -32,7 +32,7 @@ HIGH = 3.0  # nats below the mode above which a plateau far out is no matter of 
 
 @dataclass(frozen=True, eq=False)
 class Landscape:
-    """The highest mode found and all peaks, x[peak, dim], best first."""
+    """The highest mode found and all peaks, x[peak, dim], that mode first."""
 
     mode: Mode
     peaks: np.ndarray
@@ -70,7 +70,8 @@ def survey(
     hills, heights = ascend(evaluate, others, factor=factor, iterations=CLIMB_STEPS)
     # Lower than this lies next to nothing of the mass, or a search that did not arrive.
     depth = 10 + 2 * len(mode.x)
-    distances = np.linalg.norm(np.linalg.solve(factor, (hills - mode.x).T), axis=0)
+    with np.errstate(over="ignore"):
+        distances = np.linalg.norm(np.linalg.solve(factor, (hills - mode.x).T), axis=0)
     found = hills[(distances > SAME) & (heights > mode.log_density - 2 * depth)]
     ends = [
         climb(evaluate, hill, factor=factor, iterations=CLIMB_STEPS)

@@ -19,9 +19,11 @@ SPACING = 2.0  # the length between rungs that are put in
 MOST_BETWEEN = 6  # rungs put between two neighbours at a time
 RELIABLE = 0.15  # share of the draws that reweighted ones must still be worth
 
-# Where on the way from one rung to the next the spread is looked at, dense near the start, where
-# a reference that reaches beyond the density makes it fall by orders of magnitude.
-FRACTIONS = np.concatenate([[0.0], np.geomspace(1e-9, 1.0, 181)])
+# Where on the way from one rung to the next the spread is looked at, dense near the ends, where a
+# density that reaches beyond the other makes it fall by orders of magnitude.
+_HALF = np.geomspace(1e-9, 0.5, 121)
+FRACTIONS = np.concatenate([[0.0], _HALF, 1 - _HALF[-2::-1], [1.0]])
+_PLACES = np.log(FRACTIONS + 1e-12) - np.log(1 - FRACTIONS + 1e-12)
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +47,7 @@ def stretch(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> Stretch:
     """The way between two rungs from `log q_upper - log q_lower` at draws of each.
 
     The spread of delta on the way is that of draws from either side, reweighted, for as far as
-    the weights leave enough of them; in between it is interpolated as a power of the fraction.
+    the weights leave enough of them; in between it is interpolated as a power of the odds.
     """
     from_lower, near_lower = _spread(np.ravel(lower), FRACTIONS)
     from_upper, near_upper = _spread(-np.ravel(upper), (1 - FRACTIONS)[::-1])
@@ -55,10 +57,7 @@ def stretch(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> Stretch:
     spread = np.where(both, (1 - FRACTIONS) * from_lower + FRACTIONS * from_upper, spread)
     known = near_lower | near_upper
     tiny = 1e-12 * max(1.0, float(spread.max()))
-    logs = np.interp(
-        np.log(FRACTIONS + 1e-12), np.log(FRACTIONS[known] + 1e-12), np.log(spread[known] + tiny)
-    )
-    spread = np.exp(logs)
+    spread = np.exp(np.interp(_PLACES, _PLACES[known], np.log(spread[known] + tiny)))
     steps = np.diff(FRACTIONS) * 0.5 * (spread[1:] + spread[:-1])
     return Stretch(FRACTIONS, np.append(0.0, np.cumsum(steps)))
 

@@ -74,6 +74,7 @@ class Loop:
     states: list[LegState]
     rounds: int = 0
     refits: int = 0
+    latest: Outcome | None = None  # of the rounds before a refit, until there is a better one
 
     def run(self) -> Outcome:
         """Rounds until the checks hold, nothing more can be mended, or the budget is spent."""
@@ -83,15 +84,17 @@ class Loop:
         except OutOfBudgetError:
             ended = "its budget is spent (max_seconds=, max_evaluations=)"
         except KeyboardInterrupt:
-            if not self._can_conclude:
+            if not self._can_conclude and self.latest is None:
                 raise
             ended = "it was interrupted"
-        if not self._can_conclude:
+        if self._can_conclude:
+            return Outcome(self.route, self._conclusion(), self.rounds, ended)
+        if self.latest is None:
             raise SamplingError(
                 "The budget was spent before the first estimate could be made. Raise "
                 "max_seconds= or max_evaluations=."
             )
-        return Outcome(self.route, self._conclusion(), self.rounds, ended)
+        return replace(self.latest, ended=ended)
 
     def _go(self) -> None:
         self._prepare()
@@ -105,7 +108,9 @@ class Loop:
                 return
             if index >= 2 and self._is_hopeless(conclusion):
                 return
+            before = Outcome(self.route, conclusion, self.rounds, None)
             if self._refit():
+                self.latest = before
                 self._prepare()
             else:
                 self.states = [allotted(state) for state in self.states]

@@ -97,7 +97,13 @@ def ascend(
     Borwein (1988), and stays where it is, with a shorter step, when it would come out lower. Near
     enough to tell one hill from another, not to a mode's last digits.
     """
-    x = starts
+    with np.errstate(invalid="ignore", over="ignore"):  # far out, where steps are refused
+        return _ascended(evaluate, starts, factor, iterations)
+
+
+def _ascended(
+    evaluate: ValueAndGradient, x: np.ndarray, factor: np.ndarray, iterations: int
+) -> tuple[np.ndarray, np.ndarray]:
     values, gradients = evaluate(x)
     slopes = gradients @ factor
     steps = np.ones(len(x))
@@ -107,8 +113,7 @@ def ascend(
         better = tried > values
         tried_slopes = tried_gradients @ factor
         bend = np.abs(np.einsum("nd,nd->n", moves, tried_slopes - slopes))
-        with np.errstate(invalid="ignore", over="ignore"):
-            barzilai = np.einsum("nd,nd->n", moves, moves) / np.where(bend > 0, bend, np.inf)
+        barzilai = np.einsum("nd,nd->n", moves, moves) / np.where(bend > 0, bend, np.inf)
         barzilai = np.where(np.isfinite(barzilai), barzilai, 1.0)
         steps = np.where(better, np.clip(barzilai, 1e-12, 1e12), 0.25 * steps)
         x = np.where(better[:, None], x + moves @ factor.T, x)

@@ -53,7 +53,8 @@ def swapped(
     for pair in range(parity % 2, rungs - 1, 2):
         low, high = delta[pair], delta[pair + 1]
         usable = np.isfinite(low) & np.isfinite(high)
-        gain = (lambdas[pair + 1] - lambdas[pair]) * (np.where(usable, low - high, 0.0))
+        difference = np.where(usable, low, 0.0) - np.where(usable, high, 0.0)
+        gain = (lambdas[pair + 1] - lambdas[pair]) * difference
         trade = usable & (np.log(rng.uniform(size=chains)) < gain)
         x[pair, trade], x[pair + 1, trade] = x[pair + 1, trade], x[pair, trade]
         moved[[pair, pair + 1]] |= trade.any()
