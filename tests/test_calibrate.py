@@ -198,7 +198,8 @@ class TestChoice:
             design = choice.covariates()[:, list(columns)]
             spread = design @ np.diag(choice.SCALE[list(columns)] ** 2) @ design.T
             mean = design @ choice.MEAN[list(columns)]
-            exact = stats.multivariate_normal(mean, spread + 1.5**2 * np.eye(30))
+            shape = (spread + np.eye(30)) * choice.RATE / choice.SHAPE
+            exact = stats.multivariate_t(mean, shape, df=2 * choice.SHAPE)
             assert data.log_z[index] == pytest.approx(exact.logpdf(data.responses), abs=1e-9)
 
     def test_data_sets_share_one_program(self):

@@ -1,7 +1,9 @@
 """Choice: whether estimated model probabilities are calibrated, by simulated data sets.
 
 Three linear regressions rival for each data set: on one covariate, on another, on both. Model,
-coefficients and data are drawn from their prior, so that the laws of `probabilities` must hold.
+coefficients, noise and data are drawn from their prior, so that the laws of `probabilities` must
+hold. The noise is not known to the models, or their posteriors would be Gaussians and their
+evidences exact.
 """
 
 from __future__ import annotations
@@ -9,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import log, pi
+from math import lgamma, log, pi
 
 import jax.numpy as jnp
 import numpy as np
@@ -20,11 +22,12 @@ from refti.calibrate.probabilities import FALSE_ALARM, Verdict, model_probabilit
 from refti.calibrate.runs import Job, Run
 from refti.suite import Target
 
-OBSERVATIONS, NOISE = 30, 1.5
+OBSERVATIONS = 30
+SHAPE, RATE = 5.0, 9.0  # of the inverse gamma prior of the noise's variance
 COLUMNS = {"first": (0, 1), "second": (0, 2), "both": (0, 1, 2)}
 PRIOR = np.array([0.5, 0.3, 0.2])
 MEAN = np.array([1.0, 0.0, 0.0])  # of the coefficients' prior
-SCALE = np.array([1.5, 0.75, 0.75])
+SCALE = np.array([1.0, 0.5, 0.5])  # in units of the noise
 BIAS, NOISE_OF_EVIDENCE = log(2), 1.0  # of the negative controls, in nats
 
 
@@ -75,15 +78,21 @@ def target(job: Job) -> Target:
     columns = list(COLUMNS[job.target])
     design, mean, scale = covariates()[:, columns], MEAN[columns], SCALE[columns]
 
-    def log_density(x: Float[Array, " coefficient"]) -> Float[Array, ""]:
-        prior = -0.5 * jnp.sum(((x - mean) / scale) ** 2 + jnp.log(2 * pi * scale**2))
-        misfit = jnp.sum(((data.responses - design @ x) / NOISE) ** 2)
-        return prior - 0.5 * (misfit + OBSERVATIONS * log(2 * pi * NOISE**2))
+    def log_density(
+        b: Float[Array, " coefficient"], variance: Float[Array, ""]
+    ) -> Float[Array, ""]:
+        of_noise = SHAPE * log(RATE) - lgamma(SHAPE) - (SHAPE + 1) * jnp.log(variance)
+        prior = jnp.sum(((b - mean) / scale) ** 2) / variance
+        misfit = jnp.sum((data.responses - design @ b) ** 2) / variance
+        heights = (OBSERVATIONS + len(columns)) * jnp.log(2 * pi * variance)
+        heights += 2 * jnp.sum(jnp.log(scale))
+        return of_noise - RATE / variance - 0.5 * (prior + misfit + heights)
 
+    supports = {"b": refti.real(shape=(len(columns),)), "variance": refti.positive()}
     return Target(
         f"choice_{job.target}",
-        len(columns),
-        lambda: refti.Model(log_density, dim=len(columns)),
+        len(columns) + 1,
+        lambda: refti.Model(log_density, supports),
         float(data.log_z[list(COLUMNS).index(job.target)]),
         modes=1,
         about="regression on simulated data",
@@ -104,8 +113,9 @@ def data_set(number: int) -> DataSet:
     rng = np.random.default_rng([29, number])
     drawn = int(rng.choice(len(PRIOR), p=PRIOR))
     columns = list(list(COLUMNS.values())[drawn])
-    coefficients = rng.normal(MEAN[columns], SCALE[columns])
-    responses = covariates()[:, columns] @ coefficients + NOISE * rng.normal(size=OBSERVATIONS)
+    noise = np.sqrt(RATE / rng.gamma(SHAPE))
+    coefficients = rng.normal(MEAN[columns], noise * SCALE[columns])
+    responses = covariates()[:, columns] @ coefficients + noise * rng.normal(size=OBSERVATIONS)
     return DataSet(drawn, responses, np.array([_exact(responses, m) for m in COLUMNS]))
 
 
@@ -181,17 +191,19 @@ def text(found: Choice) -> str:
 
 
 def _exact(responses: np.ndarray, model: str) -> float:
-    """The normal log density of the responses with the coefficients integrated out."""
+    """The Student-t log density of the responses with coefficients and noise integrated out."""
     mean, precision, constant = _marginal(model)
     off = responses - mean
-    return float(constant - 0.5 * off @ precision @ off)
+    shape = SHAPE + 0.5 * OBSERVATIONS
+    return float(constant - shape * log(RATE + 0.5 * off @ precision @ off))
 
 
 @cache
 def _marginal(model: str) -> tuple[np.ndarray, np.ndarray, float]:
-    """The mean, precision and log height of the responses' density."""
+    """The mean, precision in units of the noise, and constant of the responses' density."""
     columns = list(COLUMNS[model])
     design = covariates()[:, columns]
-    spread = (design * SCALE[columns] ** 2) @ design.T + NOISE**2 * np.eye(OBSERVATIONS)
-    height = -0.5 * float(np.linalg.slogdet(2 * pi * spread)[1])
-    return design @ MEAN[columns], np.linalg.inv(spread), height
+    spread = (design * SCALE[columns] ** 2) @ design.T + np.eye(OBSERVATIONS)
+    constant = lgamma(SHAPE + 0.5 * OBSERVATIONS) - lgamma(SHAPE) + SHAPE * log(RATE)
+    constant -= 0.5 * float(np.linalg.slogdet(2 * pi * spread)[1])
+    return design @ MEAN[columns], np.linalg.inv(spread), constant
