@@ -7,7 +7,6 @@ that its memory is its own and each pays for compiling.
 from __future__ import annotations
 
 import argparse
-import math
 import resource
 import sys
 from collections.abc import Iterator, Sequence

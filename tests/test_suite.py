@@ -259,6 +259,7 @@ ROUTES: dict[str, Route] = {
     "skewed_20": skewed_route,
     "skewed_100": skewed_route,
     "quartic_20": one_by_one,
+    "quartic_60": one_by_one,
     "student_independent": compared(student_independent_density),
     "student_multivariate": student_multivariate_route,
     "beta_on_2_5": by_grid([-60.0], [60.0], 60_001),

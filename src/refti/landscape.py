@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -132,7 +131,7 @@ def refuse_improper(model: Model, evaluate: ValueAndGradient, mode: Mode, seed: 
 
 def refuse_overflow(model: Model, mode: Mode) -> None:
     """Nothing, or a ModelError where the density rises until a parameter overflows."""
-    values = jax.jit(model.constrain)(jnp.asarray(mode.x))
+    values = model.constrain(jnp.asarray(mode.x))
     for name, value in values.items():
         if not np.all(np.abs(np.asarray(value)) < HUGE):
             raise ModelError(
