@@ -494,11 +494,11 @@ def test_two_modes_far_apart_are_not_trusted_when_wrong(reference: str):
 class TestCost:
     """What a run compiles and counts."""
 
-    def test_first_run_compiles_five_programs_and_the_next_none(self):
-        # begin, advance, fresh_steps, exact_draws and end_and_delta
+    def test_first_run_compiles_six_programs_and_the_next_none(self):
+        # begin, advance, fresh_steps, exact_draws, and log_densities of the model and of the reference
         model = refti.Model(lambda x: -0.5 * jnp.sum((x - 0.123) ** 2) - 0.01 * x[1] ** 4, dim=2)
         first = refti.evidence(model, **SMALL)
-        assert 0 < first.cost.programs <= 5
+        assert 0 < first.cost.programs <= 6
         assert 0 < first.cost.compile_seconds < first.cost.seconds
         second = refti.evidence(model, **SMALL, seed=1)
         assert second.cost.programs == 0
