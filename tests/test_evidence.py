@@ -495,7 +495,7 @@ class TestCost:
     """What a run compiles and counts."""
 
     def test_first_run_compiles_six_programs_and_the_next_none(self):
-        # begin, advance, fresh_steps, exact_draws, and log_densities of the model and of the reference
+        # begin, advance, fresh_steps, exact_draws, log_densities of model and of reference
         model = refti.Model(lambda x: -0.5 * jnp.sum((x - 0.123) ** 2) - 0.01 * x[1] ** 4, dim=2)
         first = refti.evidence(model, **SMALL)
         assert 0 < first.cost.programs <= 6
