@@ -22,6 +22,8 @@ ORDER = [
     "progress",
     "cost",
     "supports",
+    "space",
+    "rejections",
     "density",
     "model",
     "suite",

@@ -135,7 +135,7 @@ def of(log_density: Callable, **supports: object) -> Callable[[], refti.Model]:
                 a=refti.real(),
                 w=refti.real(shape=(3,)),
             ),
-            r"'w' \(coordinate [01]\)",
+            r"'w\[[01]\]'",
         ),
         (
             of(lambda a, s: -0.5 * a**2 - jnp.log(s), a=refti.real(), s=refti.positive()),

@@ -95,8 +95,8 @@ def test_values_go_to_unconstrained_space_and_back(target: Target):
 
     @jax.jit
     def there_and_back(x):
-        values, flat = model.constrain(x), model.constrain_flat(x)[0]
-        return values, model.unconstrain(values), flat, model.unconstrain_flat(flat)
+        values, flat = model.constrain(x), model.supported_space.constrain_flat(x)[0]
+        return values, model.unconstrain(values), flat, model.supported_space.unconstrain_flat(flat)
 
     values, back, flat, flat_back = there_and_back(jnp.asarray(x))
     assert set(values) == set(model.parameters)

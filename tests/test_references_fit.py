@@ -238,7 +238,7 @@ class TestTruncated:
         model = product()
         both = evaluate(model)
         reference = fit.truncated(model, np.random.default_rng(2).normal(size=(400, 4)), both)
-        centre = np.asarray(model.unconstrain_flat(reference.mean))
+        centre = np.asarray(model.supported_space.unconstrain_flat(reference.mean))
         height, _ = both(centre[None])
         assert float(reference.log_density(jnp.asarray(centre))) == pytest.approx(height[0])
 

@@ -56,8 +56,8 @@ def truncated(supports_by_name, mean, scale, log_height=0.0):
         lower,
         upper,
         jnp.asarray(log_height, float),
-        model.constrain_flat,
-        model.unconstrain_flat,
+        model.supported_space.constrain_flat,
+        model.supported_space.unconstrain_flat,
     )
 
 

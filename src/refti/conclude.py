@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import xarray
 
@@ -103,12 +101,13 @@ def _known(path: Path, starts: Sequence[Share], ends: Sequence[Share]) -> Estima
 
 
 def _posterior(model: Model, x: np.ndarray) -> xarray.Dataset:
-    values = jax.jit(jax.vmap(jax.vmap(model.constrain)))(jnp.asarray(x))
+    chains, count, dim = x.shape
+    values = model.space.constrain_all(x.reshape(-1, dim))
     return xarray.Dataset(
         {
             name: (
-                ("chain", "draw", *(f"{name}_dim_{i}" for i in range(value.ndim - 2))),
-                np.asarray(value),
+                ("chain", "draw", *(f"{name}_dim_{i}" for i in range(value.ndim - 1))),
+                value.reshape(chains, count, *value.shape[1:]),
             )
             for name, value in values.items()
         }

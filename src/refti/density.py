@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
@@ -22,6 +23,29 @@ class Density(Protocol):
     def log_density(self, x: Float[Array, " dim"]) -> Float[Array, ""]:
         """The unnormalised log density at one point."""
         ...
+
+
+class Opaque(ABC):
+    """A density known by its values alone, such as any Python function: no JAX, no gradient."""
+
+    @abstractmethod
+    def log_densities(self, x: np.ndarray) -> np.ndarray:
+        """The log densities at points x[n, dim]; NaN where they could not be had."""
+
+    def log_density(self, x: Any) -> Any:
+        """The log density at one point, which JAX can neither trace nor differentiate."""
+        return self.log_densities(np.asarray(x, dtype=np.float64)[None])[0]
+
+
+# Compiling is most of what a user waits for. Measured on the radiata models (2 cores, jaxlib 0.10):
+# the sampler's program compiles in 1.9 s instead of 4.1 s with these, and runs no slower.
+QUICK = {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": False}
+
+
+@partial(jax.jit, compiler_options=QUICK)
+def log_densities(density: Density, x: Float[Array, "draw dim"]) -> Float[Array, " draw"]:
+    """The log density at many points, as it comes; no gradients."""
+    return jax.lax.map(density.log_density, x, batch_size=256)
 
 
 class Program:

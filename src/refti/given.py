@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 
 from refti.errors import ModelError
@@ -23,25 +21,24 @@ def unconstrained_draws(model: Model, draws: Mapping[str, Any]) -> np.ndarray:
         )
     flat: dict[str, np.ndarray] = {}
     faults = []
-    for name, support in model.parameters.items():
+    for name, parameter in model.parameters.items():
         values = np.asarray(draws[name], dtype=np.float64)
-        lead = values.ndim - len(support.shape)
-        if lead not in (1, 2) or values.shape[lead:] != support.shape:
+        lead = values.ndim - len(parameter.shape)
+        if lead not in (1, 2) or values.shape[lead:] != parameter.shape:
             faults.append(
                 f'draws= gives "{name}" the shape {values.shape}; expected [draw, '
-                f"*{support.shape}] or [chain, draw, *{support.shape}]."
+                f"*{parameter.shape}] or [chain, draw, *{parameter.shape}]."
             )
-        elif not support.holds(values):
-            faults.append(f'draws= gives "{name}" values outside its support.')
         else:
-            flat[name] = values.reshape(-1, *support.shape)
+            flat[name] = values.reshape(-1, *parameter.shape)
     if len({len(values) for values in flat.values()}) > 1:
         faults.append("draws= holds different numbers of draws for different parameters.")
     if faults:
         raise ModelError("\n".join(faults))
-    x = np.asarray(
-        jax.jit(jax.vmap(model.unconstrain))({k: jnp.asarray(v) for k, v in flat.items()})
-    )
+    try:
+        x = model.space.unconstrain_all(flat)
+    except ModelError as error:
+        raise ModelError(f"draws= are not draws of this model: {error}") from error
     if len(x) < 2 or not np.all(np.isfinite(x)):
         raise ModelError(
             f"draws= must hold at least two draws inside the supports, none at an edge; got "

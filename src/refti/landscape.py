@@ -117,7 +117,7 @@ def refuse_improper(model: Model, evaluate: ValueAndGradient, mode: Mode, seed: 
         return
     index = int(np.argmax(flat)) % (len(lines) // 2)
     where = (
-        f"along {_coordinate(model, int(axes[index]))}"
+        f"along parameter {model.space.coordinates[axes[index]]!r}"
         if index < len(axes)
         else f"along a combination of parameters (mostly {_mostly(model, lines[index])})"
     )
@@ -167,17 +167,6 @@ def _apart(evaluate: ValueAndGradient, a: np.ndarray, b: np.ndarray) -> bool:
     return bool(values[2:].min() < values[:2].min() - DIP)
 
 
-def _coordinate(model: Model, index: int) -> str:
-    """The parameter that an unconstrained coordinate belongs to."""
-    for name, support in model.parameters.items():
-        if index < support.unconstrained_size:
-            return f"parameter {name!r}" + (
-                f" (coordinate {index})" if support.unconstrained_size > 1 else ""
-            )
-        index -= support.unconstrained_size
-    raise IndexError(index)
-
-
 def _mostly(model: Model, line: np.ndarray) -> str:
     largest = np.argsort(-np.abs(line))[:2]
-    return " and ".join(_coordinate(model, int(i)) for i in largest)
+    return " and ".join(f"parameter {model.space.coordinates[i]!r}" for i in largest)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -13,8 +12,19 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from refti.density import Density, Product, Traced, inner_constants, trace, traced
+from refti.density import (
+    Density,
+    Opaque,
+    Product,
+    Traced,
+    inner_constants,
+    log_densities,
+    trace,
+    traced,
+)
 from refti.errors import ModelError
+from refti.rejections import Rejections
+from refti.space import Shaped, Space, SupportedSpace
 from refti.supports import Support, check_parameters, real
 
 ValueAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -33,18 +43,20 @@ class Model:
     fixed from then on, and all faults of the function are told before any sampling.
 
     Attributes:
-        parameters: the supports by name.
-        dim: the number of unconstrained coordinates.
+        space: the parameters by name and the map from unconstrained coordinates to them.
         density: the density of unconstrained coordinates, Jacobian included.
         prior: the prior's factor with the Jacobian, or None where it was not split off.
         start: unconstrained coordinates where the search for the posterior begins.
+        source: what the model was written in and how it is evaluated, in words.
+        rejections: a function that tells which points the model's own code rejected so far.
     """
 
-    parameters: Mapping[str, Support]
-    dim: int
+    space: Space
     density: Density
     prior: Density | None
     start: np.ndarray
+    source: str
+    rejections: Callable[[], Rejections | None]
 
     def __init__(
         self,
@@ -62,21 +74,71 @@ class Model:
             "log_likelihood": log_likelihood,
         }
         given = _given_functions(functions)
-        named = _named_parameters(parameters, dim)
+        space = SupportedSpace(named_parameters(parameters, dim))
         with jax.enable_x64(True):
             factors = {
                 # The Jacobian belongs to the prior, so that it normalises in these coordinates.
-                role: _traced_factor(function, role, named, dim, role != "log_likelihood")
+                role: _traced_factor(function, role, space, dim, role != "log_likelihood")
                 for role, function in given.items()
             }
-            whole = factors.get("log_density", Product(tuple(factors.values())))
-            self.__dict__.update(
-                parameters=MappingProxyType(named),
-                dim=sum(s.unconstrained_size for s in named.values()),
-                density=whole,
-                prior=factors.get("log_prior"),
+            self._assemble(
+                space,
+                factors.get("log_density", Product(tuple(factors.values()))),
+                factors.get("log_prior"),
+                start_of(space, start, takes_vector=dim is not None),
+                "JAX",
+                _none,
             )
-            self.__dict__["start"] = self._start(start, dim is not None)
+
+    @classmethod
+    def assembled(
+        cls,
+        space: Space,
+        density: Density,
+        *,
+        prior: Density | None = None,
+        start: np.ndarray | None = None,
+        source: str,
+        rejections: Callable[[], Rejections | None] | None = None,
+    ) -> Model:
+        """The model of a space and a density on it, whatever language they come from."""
+        model = object.__new__(cls)
+        begin = np.zeros(len(space.coordinates)) if start is None else start
+        model._assemble(space, density, prior, begin, source, rejections or _none)
+        return model
+
+    def _assemble(
+        self,
+        space: Space,
+        density: Density,
+        prior: Density | None,
+        start: np.ndarray,
+        source: str,
+        rejections: Callable[[], Rejections | None],
+    ) -> None:
+        self.__dict__.update(
+            space=space,
+            density=density,
+            prior=prior,
+            start=start,
+            source=source,
+            rejections=rejections,
+        )
+
+    @property
+    def parameters(self) -> Mapping[str, Shaped]:
+        """What is known of each parameter, its shape above all, by name."""
+        return self.space.parameters
+
+    @property
+    def dim(self) -> int:
+        """The number of unconstrained coordinates."""
+        return len(self.space.coordinates)
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether the density can be differentiated."""
+        return not isinstance(self.density, Opaque)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"Model is frozen; make a new one to change {name!r}.")
@@ -92,33 +154,32 @@ class Model:
         with jax.enable_x64(True):
             return self.density.log_density(jnp.asarray(x, jnp.float64))
 
+    def log_densities(self, x: np.ndarray) -> np.ndarray:
+        """The log densities at points x[n, dim], as they come."""
+        x = np.asarray(x, dtype=np.float64)
+        with jax.enable_x64(True):
+            if isinstance(self.density, Opaque):
+                return self.density.log_densities(x)
+            return np.asarray(log_densities(self.density, jnp.asarray(x)))
+
     def constrain(self, x: Float[Array, " dim"]) -> dict[str, Float[Array, "..."]]:
         """The named parameter values at unconstrained coordinates."""
-        return _constrained(self.parameters, x)[0]
+        return self.space.constrain(x)
 
     def unconstrain(self, values: Mapping[str, Any]) -> Float[Array, " dim"]:
         """The unconstrained coordinates of named parameter values inside their supports."""
-        return jnp.concatenate(
-            [s.unconstrain(jnp.asarray(values[name])) for name, s in self.parameters.items()]
-        )
+        return self.space.unconstrain(values)
 
-    def constrain_flat(
-        self, x: Float[Array, " dim"]
-    ) -> tuple[Float[Array, " flat"], Float[Array, ""]]:
-        """All parameter values in one vector, and the log Jacobian of the whole map."""
-        values, jacobian = _constrained(self.parameters, x)
-        return jnp.concatenate([jnp.ravel(value) for value in values.values()]), jacobian
-
-    def unconstrain_flat(self, theta: Float[Array, " flat"]) -> Float[Array, " dim"]:
-        """The unconstrained coordinates of all parameter values in one vector."""
-        sizes = [int(np.prod(s.shape)) for s in self.parameters.values()]
-        parts = jnp.split(theta, np.cumsum(sizes)[:-1])
-        return self.unconstrain(
-            {
-                name: part.reshape(support.shape)
-                for (name, support), part in zip(self.parameters.items(), parts, strict=True)
-            }
-        )
+    @property
+    def supported_space(self) -> SupportedSpace:
+        """The space, where every parameter's support was declared to refti."""
+        if not isinstance(self.space, SupportedSpace):
+            raise ModelError(
+                "This needs parameters whose bounds were declared as supports, such as "
+                f"refti.positive(); those of this model ({self.source}) are known only to it. Use "
+                "reference='covariance', which works in unconstrained space."
+            )
+        return self.space
 
     def prior_alone(self) -> Model:
         """The model without its data: a density that should integrate to one."""
@@ -131,27 +192,31 @@ class Model:
         alone.__dict__.update(self.__dict__ | {"density": self.prior, "prior": None})
         return alone
 
-    def _start(self, start: Mapping[str, Any] | Any | None, takes_vector: bool) -> np.ndarray:
-        if start is None:
-            return np.zeros(self.dim)
-        if takes_vector:
-            start = {"x": start}
-        if not isinstance(start, Mapping) or set(start) != set(self.parameters):
-            got = sorted(start) if isinstance(start, Mapping) else type(start).__name__
-            raise ModelError(
-                f"start= must give a value for each of {sorted(self.parameters)}; got {got}."
-            )
-        faults = [
-            f"start= gives {fault}"
-            for name, support in self.parameters.items()
-            for fault in support.faults(name, start[name])
-        ]
-        if faults:
-            raise ModelError("\n".join(faults))
-        x = np.asarray(self.unconstrain(start), dtype=np.float64)
-        if not np.all(np.isfinite(x)):
-            raise ModelError(f"start= must lie inside the supports, not at an edge; got {start}.")
-        return x
+
+def start_of(
+    space: SupportedSpace, start: Mapping[str, Any] | Any | None, *, takes_vector: bool
+) -> np.ndarray:
+    """The unconstrained coordinates of the user's start, or zeros; its faults told together."""
+    if start is None:
+        return np.zeros(len(space.coordinates))
+    if takes_vector:
+        start = {"x": start}
+    if not isinstance(start, Mapping) or set(start) != set(space.parameters):
+        got = sorted(start) if isinstance(start, Mapping) else type(start).__name__
+        raise ModelError(
+            f"start= must give a value for each of {sorted(space.parameters)}; got {got}."
+        )
+    faults = [
+        f"start= gives {fault}"
+        for name, support in space.supports.items()
+        for fault in support.faults(name, start[name])
+    ]
+    if faults:
+        raise ModelError("\n".join(faults))
+    x = np.asarray(space.unconstrain(start), dtype=np.float64)
+    if not np.all(np.isfinite(x)):
+        raise ModelError(f"start= must lie inside the supports, not at an edge; got {start}.")
+    return x
 
 
 def _given_functions(
@@ -169,9 +234,10 @@ def _given_functions(
     return given
 
 
-def _named_parameters(
+def named_parameters(
     parameters: Mapping[str, Support] | None, dim: int | None
 ) -> dict[str, Support]:
+    """The supports by name, or one vector named x of a given dimension."""
     if (parameters is None) == (dim is None):
         raise ModelError(
             "Give either dim= (a function of a vector) or parameters (a dictionary such as "
@@ -189,30 +255,18 @@ def _named_parameters(
     return check_parameters(parameters)
 
 
-def _constrained(
-    parameters: Mapping[str, Support], x: Float[Array, " dim"]
-) -> tuple[dict[str, Float[Array, "..."]], Float[Array, ""]]:
-    """The parameter values by name at unconstrained coordinates, and the log Jacobian."""
-    parts = jnp.split(x, np.cumsum([s.unconstrained_size for s in parameters.values()])[:-1])
-    values, jacobian = {}, jnp.zeros(())
-    for (name, support), part in zip(parameters.items(), parts, strict=True):
-        values[name], log_jacobian = support.constrain(part)
-        jacobian = jacobian + log_jacobian
-    return values, jacobian
-
-
 def _traced_factor(
     function: Callable[..., Any],
     role: str,
-    parameters: Mapping[str, Support],
+    space: SupportedSpace,
     dim: int | None,
     with_jacobian: bool,
 ) -> Traced:
     """The user's function of the parameters as a density of unconstrained coordinates."""
-    by_keyword = dim is None and _wants_keywords(function, parameters)
+    by_keyword = dim is None and wants_keywords(function, space.parameters)
 
     def of_unconstrained(x: Float[Array, " dim"]) -> Any:
-        values, jacobian = _constrained(parameters, x)
+        values, jacobian = space.constrained(x)
         if dim is not None:
             value = function(values["x"])
         else:
@@ -220,19 +274,20 @@ def _traced_factor(
         _check_output(value, role)
         return jnp.reshape(value, ()) + (jacobian if with_jacobian else 0.0)
 
-    size = sum(s.unconstrained_size for s in parameters.values())
     try:
-        program = trace(of_unconstrained, size)
+        program = trace(of_unconstrained, len(space.coordinates))
     except ModelError:
         raise
     except jax.errors.JAXTypeError as error:
         raise ModelError(
             f"{role} cannot be traced by JAX: {_first_line(error)} ({_where(error)}). Write it "
-            "with jax.numpy and without Python branches on parameter values. Black-box functions "
-            "get an entry of their own, refti.from_callable, which this version does not have yet."
+            "with jax.numpy and without Python branches on parameter values, or give it to "
+            "refti.from_callable, which takes any function but has no gradients."
         ) from error
     except Exception as error:
-        expected = f"an array of shape ({dim},)" if dim is not None else f"{sorted(parameters)}"
+        expected = (
+            f"an array of shape ({dim},)" if dim is not None else f"{sorted(space.parameters)}"
+        )
         raise ModelError(
             f"{role} failed when called with {expected}: {type(error).__name__}: "
             f"{_first_line(error)} ({_where(error)})."
@@ -247,7 +302,8 @@ def _traced_factor(
     return traced(program)
 
 
-def _wants_keywords(function: Callable[..., Any], parameters: Mapping[str, Support]) -> bool:
+def wants_keywords(function: Callable[..., Any], parameters: Mapping[str, Shaped]) -> bool:
+    """Whether the function takes the parameters as arguments of their names."""
     try:
         arguments = inspect.signature(function).parameters
     except (TypeError, ValueError):
@@ -284,6 +340,10 @@ def _where(error: BaseException) -> str:
             place = f"line {traceback.tb_lineno} of {code.co_name}"
         traceback = traceback.tb_next
     return place
+
+
+def _none() -> None:
+    """No rejections: a density in JAX refuses nothing."""
 
 
 _PACKAGE = __file__.removesuffix("model.py")

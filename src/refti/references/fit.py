@@ -195,11 +195,12 @@ def variational(
 def truncated(model: Model, draws: np.ndarray, evaluate: ValueAndGradient) -> TruncatedGaussian:
     """The diagonal Gaussian of the constrained draws, cut at the parameters' bounds."""
     lower, upper = bounds(model)
-    theta, _ = (np.asarray(a) for a in jax.jit(jax.vmap(model.constrain_flat))(jnp.asarray(draws)))
+    space = model.supported_space
+    theta, _ = (np.asarray(a) for a in jax.jit(jax.vmap(space.constrain_flat))(jnp.asarray(draws)))
     _refuse_constant(theta)
     mean, scale = theta.mean(axis=0), theta.std(axis=0)
-    x = np.asarray(jax.jit(model.unconstrain_flat)(jnp.asarray(mean)))
-    jacobian = float(jax.jit(model.constrain_flat)(jnp.asarray(x))[1])
+    x = np.asarray(jax.jit(space.unconstrain_flat)(jnp.asarray(mean)))
+    jacobian = float(jax.jit(space.constrain_flat)(jnp.asarray(x))[1])
     height = _height(evaluate, x) - jacobian
     return truncated_at(model, mean, scale, lower, upper, height)
 
@@ -219,14 +220,15 @@ def truncated_at(
         jnp.asarray(lower),
         jnp.asarray(upper),
         jnp.asarray(log_height),
-        model.constrain_flat,
-        model.unconstrain_flat,
+        model.supported_space.constrain_flat,
+        model.supported_space.unconstrain_flat,
     )
 
 
 def bounds(model: Model) -> tuple[np.ndarray, np.ndarray]:
     """The lower and upper bound of every parameter value, where each has bounds of its own."""
-    joint = [name for name, s in model.parameters.items() if not s.is_elementwise]
+    supports = model.supported_space.supports
+    joint = [name for name, s in supports.items() if not s.is_elementwise]
     if joint:
         raise ReferenceFitError(
             "The truncated reference needs parameters with bounds of their own; "
@@ -234,9 +236,7 @@ def bounds(model: Model) -> tuple[np.ndarray, np.ndarray]:
             "reference='covariance', which works in unconstrained space."
         )
     sides = [
-        np.concatenate(
-            [np.full(s.shape, getattr(s, side)).ravel() for s in model.parameters.values()]
-        )
+        np.concatenate([np.full(s.shape, getattr(s, side)).ravel() for s in supports.values()])
         for side in ("lower", "upper")
     ]
     return sides[0], sides[1]

@@ -6,9 +6,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from refti.cost import Meter
+from refti.density import log_densities
 from refti.model import ValueAndGradient
 from refti.path import Leg
-from refti.sampling.lanes import begin, log_densities
+from refti.sampling.lanes import begin
 from refti.sampling.whitening import plain
 
 

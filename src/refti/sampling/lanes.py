@@ -16,7 +16,7 @@ from blackjax.adaptation.step_size import DualAveragingAdaptationState, dual_ave
 from blackjax.mcmc import hmc
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from refti.density import Density
+from refti.density import QUICK
 from refti.path import Leg
 from refti.references import Reference
 from refti.sampling.kernel import KernelName, move, whitened
@@ -26,10 +26,6 @@ HostOrDevice = np.ndarray | Array
 # In a few dimensions the target acceptance is reached with steps that diverge on thin tails (a
 # quartic, or the log of a bounded parameter); this bound costs little and keeps clear of it.
 LARGEST_STEP = 0.7
-
-# Compiling is most of what a user waits for. Measured on the radiata models (2 cores, jaxlib 0.10):
-# `advance` compiles in 1.9 s instead of 4.1 s with these, and runs no slower.
-QUICK = {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": False}
 
 
 class Whitening(NamedTuple):
@@ -125,12 +121,6 @@ def advance(
     lanes, trace = jax.lax.scan(iterate, lanes, jax.random.split(key, iterations))
     trace = jax.tree.map(lambda a: jnp.moveaxis(a, 0, 1), trace)
     return lanes, trace._replace(x=whitening.location + trace.x @ whitening.factor.T)
-
-
-@partial(jax.jit, compiler_options=QUICK)
-def log_densities(density: Density, x: Float[Array, "draw dim"]) -> Float[Array, " draw"]:
-    """The log density at many points, as it comes; no gradients."""
-    return jax.lax.map(density.log_density, x, batch_size=256)
 
 
 @partial(jax.jit, static_argnames="count", compiler_options=QUICK)
