@@ -202,7 +202,7 @@ class Exploration:
         """Points spread about each peak in turn, those outside the support drawn in towards it."""
         landscape, chains = self.landscape, self.engine.chains
         centres = landscape.peaks[np.arange(chains) % len(landscape.peaks)]
-        noise = self.engine.generator(7).normal(size=centres.shape)
+        noise = self.engine.generator(7, int(1 - self.lam)).normal(size=centres.shape)
         # Starts that stand in for peaks are spread out already.
         offsets = noise @ landscape.factor.T if self.mode.factor() is not None else 0 * noise
         for _ in range(20):

@@ -39,6 +39,10 @@ MOST_MOVES = 8
 REFITS = 2
 REFIT_GAIN = 0.7  # of the present length that a refitted reference must come down to
 
+# Why a run ended early.
+OUT_OF_BUDGET = "its budget is spent (max_seconds=, max_evaluations=)"
+INTERRUPTED = "it was interrupted"
+
 # More draws can mend these; where another check fails, more draws would be for nothing.
 MENDED_BY_DRAWS = {
     "agreement",
@@ -82,11 +86,11 @@ class Loop:
         try:
             self._go()
         except OutOfBudgetError:
-            ended = "its budget is spent (max_seconds=, max_evaluations=)"
+            ended = OUT_OF_BUDGET
         except KeyboardInterrupt:
             if not self._can_conclude and self.latest is None:
                 raise
-            ended = "it was interrupted"
+            ended = INTERRUPTED
         if self._can_conclude:
             return Outcome(self.route, self._conclusion(), self.rounds, ended)
         if self.latest is None:
@@ -117,11 +121,12 @@ class Loop:
 
     def _prepare(self) -> None:
         """The legs with their ladders, warmed up."""
+        made = max((state.steps for state in self.states), default=0)
         self.states = []
         ladder = self.asked.ladder
         for index, leg in enumerate(self.route.path.legs):
             last = self._last(leg, index)
-            state = begun(leg, index, last, self.engine, self._warmup_beside)
+            state = begun(leg, index, last, self.engine, self._warmup_beside, made)
             report = partial(self.report, f"building the ladder of leg {index + 1}")
             if ladder is None:
                 state = refined(state, self.engine, self._warmup_beside, report)
@@ -139,13 +144,9 @@ class Loop:
         engine = self.engine
         if index == len(self.route.path.legs) - 1:
             rung = self.route.last
-            u, _ = rung.lanes.state.position
-            factor, location = (
-                np.asarray(a) for a in (rung.whitening.factor, rung.whitening.location)
-            )
-            return moved_to(leg, rung, location + np.asarray(u) @ factor.T, engine)
+            return moved_to(leg, rung, rung.x, engine)
         pool = self.route.pool
-        picks = engine.generator(9, index).permutation(len(pool))[: engine.chains]
+        picks = engine.generator(12, index).permutation(len(pool))[: engine.chains]
         start = inside_of(leg, np.resize(pool[picks], (engine.chains, pool.shape[1])), engine)
         rung = placed(leg, 1.0, start, of_draws(pool), engine)
         return warmed_up(leg, rung, WARMUP, engine.key(9, index), engine)

@@ -91,9 +91,15 @@ class LegSample:
     exchanges: np.ndarray  # [pair], the share of exchanges tried that were made
 
 
-def begun(leg: Leg, index: int, last: Rung, engine: Engine, warmup: int) -> LegState:
-    """The leg with chains at its end, and at its start where that cannot be drawn exactly."""
-    state = LegState(leg, index, (last,))
+def begun(
+    leg: Leg, index: int, last: Rung, engine: Engine, warmup: int, steps: int = 0
+) -> LegState:
+    """The leg with chains at its end, and at its start where that cannot be drawn exactly.
+
+    `steps` made before, from another reference, are counted on: chains that get the same random
+    numbers a second time come to move as they did the first time.
+    """
+    state = LegState(leg, index, (last,), steps=steps)
     return state if state.exact else inserted(state, [0.0], engine, warmup)
 
 
@@ -153,11 +159,7 @@ def inserted(state: LegState, lambdas: Sequence[float], engine: Engine, warmup: 
     def new(k: int) -> Rung:
         lam = lambdas[k]
         above = next(rung for rung in state.rungs if rung.lam > lam)
-        u, _ = above.lanes.state.position
-        factor, location = (
-            np.asarray(a) for a in (above.whitening.factor, above.whitening.location)
-        )
-        x = inside_of(state.leg, location + np.asarray(u) @ factor.T, engine)
+        x = inside_of(state.leg, above.x, engine)
         rung = placed(
             state.leg,
             lam,

@@ -39,6 +39,13 @@ class Rung:
     moves: int = 1
 
     @property
+    def x(self) -> np.ndarray:
+        """Where the chains are, x[chain, dim]."""
+        location, factor = (np.asarray(a) for a in self.whitening)
+        u, _ = self.lanes.state.position
+        return location + np.asarray(u) @ factor.T
+
+    @property
     def step_size(self) -> float:
         """The step size that adaptation arrived at."""
         return float(np.exp(np.asarray(self.lanes.steps.log_step_size_avg)))
