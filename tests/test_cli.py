@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import refti
+from refti import progress as reporters
 from refti.cli import commands, main
 
 MODELS = """
@@ -22,6 +25,8 @@ narrow = refti.Model(lambda x: -1.0 - 0.5 * jnp.sum((x / 0.5) ** 2), dim=2)
 
 def wide():
     return refti.Model(lambda x: -0.5 * jnp.sum(x**2), dim=2)
+
+other = wide()
 
 def broken():
     raise ValueError("no data")
@@ -101,6 +106,66 @@ class TestRun:
         code = exit_code(monkeypatch, "run", f"{file}:wide", *TINY, "--target-error", "1e-9")
         assert code == 1
         assert "NOT TRUSTED" in capsys.readouterr().out
+
+
+class TestKept:
+    """What is said to be kept is kept."""
+
+    @pytest.fixture
+    def interrupted(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+        """Makes the user lose patience in the first round of the run of this index."""
+        reporting = reporters.reporting
+
+        def lose_patience(stage: str, done: int, total: int) -> None:
+            if stage.startswith("round") and done >= 3:
+                raise KeyboardInterrupt
+
+        def interrupt(index: int) -> None:
+            runs = count()
+            monkeypatch.setattr(
+                reporters,
+                "reporting",
+                lambda asked: reporting(lose_patience if next(runs) == index else asked),
+            )
+
+        return interrupt
+
+    def test_a_finished_run(self, file: Path, tmp_path: Path):
+        result = invoke("run", f"{file}:wide", *TINY, "--store", tmp_path / "run")
+        assert f"Kept in {tmp_path / 'run'}." in result.output
+        assert refti.load(tmp_path / "run").trusted
+
+    def test_a_run_that_spent_its_budget(self, file: Path, tmp_path: Path):
+        whole = json.loads(invoke("run", f"{file}:wide", *TINY, "--json").output)
+        cost = whole["results"]["wide"]["cost"]
+        budget = cost["gradient_evaluations"] + cost["density_evaluations"] - 1000
+        arguments = ("run", f"{file}:wide", *TINY, "--max-evaluations", budget)
+        result = invoke(*arguments, "--store", tmp_path / "run")
+        assert result.return_value == 1
+        assert "budget" in result.output
+        assert f"Kept in {tmp_path / 'run'}." in result.output
+        assert "budget" in refti.load(tmp_path / "run").settings["ended"]
+
+    def test_an_interrupted_run_is_not(self, file: Path, tmp_path: Path, interrupted):
+        interrupted(0)
+        result = invoke("run", f"{file}:wide", *TINY, "--store", tmp_path / "run")
+        assert result.exception is None
+        assert result.return_value == 1
+        assert "it was interrupted" in result.output
+        assert "Kept" not in result.output
+        assert not (tmp_path / "run" / "result.json").exists()
+
+    def test_an_interruption_ends_all_and_costs_none_of_the_runs_before(
+        self, file: Path, tmp_path: Path, interrupted
+    ):
+        interrupted(1)
+        names = ("wide", "narrow", "other")
+        targets = [f"{file}:{name}" for name in names]
+        result = invoke("run", *targets, *TINY, "--store", tmp_path)
+        assert result.return_value == 1
+        assert f"Kept in {tmp_path}: wide." in result.output
+        assert {path.parent.name for path in tmp_path.glob("*/result.json")} == {"wide"}
+        assert "other:" not in result.output
 
 
 class TestBadInput:

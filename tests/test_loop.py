@@ -5,17 +5,25 @@ Seeds are fixed. A z-score beyond 4 is a false alarm once in 16,000, one beyond 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import refti
 from refti import cost, suite
-from refti.loop import Loop
+from refti import progress as reporters
+from refti.loop import MOST_MOVES, Loop, Outcome, allotted
+from refti.path import Leg
+from refti.references.gaussian import gaussian
+from refti.sampling.engine import Engine
+from refti.sampling.leg import Block, LegState
+from refti.sampling.rung import Rung
 
 TARGET = suite.log_gamma()
 OUT_OF_REACH = 1e-4  # a target error that no budget here allows
@@ -29,6 +37,20 @@ def model() -> refti.Model:
 @cache
 def result(target_error: float = 0.02, seed: int = 0) -> refti.Evidence:
     return refti.evidence(model(), target_error=target_error, seed=seed, progress=False)
+
+
+@pytest.fixture
+def loops(monkeypatch: pytest.MonkeyPatch) -> list[Loop]:
+    """Every loop that is run."""
+    seen: list[Loop] = []
+    run = Loop.run
+
+    def recorded(self: Loop) -> Outcome:
+        seen.append(self)
+        return run(self)
+
+    monkeypatch.setattr(Loop, "run", recorded)
+    return seen
 
 
 def failed(found: refti.Evidence) -> set[str]:
@@ -182,16 +204,55 @@ class TestInterruption:
         assert kept.value == again.value
         assert told == []
 
-    def test_a_run_out_of_budget_is_not_kept_as_finished(self, tmp_path):
-        found = refti.evidence(
-            model(),
-            target_error=OUT_OF_REACH,
-            max_evaluations=int(1.1 * evaluations(result())),
-            store=tmp_path / "run",
-            progress=False,
+    @pytest.mark.parametrize("stage", ["finding the posterior", "round 1"])
+    def test_while_the_prior_is_checked(self, stage: str, tmp_path, monkeypatch):
+        # The check is a run of its own, which at first has nothing and later has an estimate.
+        whole = refti.Model(
+            log_prior=lambda x: -0.5 * x**2 - 0.5 * np.log(2 * np.pi),
+            log_likelihood=lambda x: -0.5 * (x - 1) ** 2,
+            parameters={"x": refti.real()},
         )
-        assert "finished" in failed(found)
+        reporting = reporters.reporting
+        reports = iter([False, interrupting(stage, 3)])
+        monkeypatch.setattr(reporters, "reporting", lambda _: reporting(next(reports)))
+        found = refti.evidence(whole, store=tmp_path / "run", progress=False)
+        assert failed(found) == {"finished"}
+        assert "interrupted" in str(found)
+        assert abs(found.value - (-0.25 - 0.5 * np.log(2))) < 4 * found.error
         assert not (tmp_path / "run" / "result.json").exists()
+
+
+class TestSpentBudget:
+    """A run that spent its budget has come to the end that its settings asked for."""
+
+    def test_it_is_kept_and_read_back(self, tmp_path):
+        settings = {
+            "target_error": OUT_OF_REACH,
+            "max_evaluations": int(1.1 * evaluations(result())),
+            "store": tmp_path / "run",
+        }
+        found = refti.evidence(model(), **settings, progress=False)
+        assert "finished" in failed(found)
+        told = []
+        kept = refti.evidence(model(), **settings, progress=lambda *said: told.append(said))
+        assert told == []
+        assert (kept.value, kept.error, kept.checks) == (found.value, found.error, found.checks)
+        assert kept.settings["ended"] == found.settings["ended"]
+        assert "budget" in kept.settings["ended"]
+
+    def test_another_budget_is_another_run(self, tmp_path):
+        settings = {
+            "target_error": OUT_OF_REACH,
+            "max_evaluations": int(1.1 * evaluations(result())),
+            "store": tmp_path / "run",
+        }
+        refti.evidence(model(), **settings, progress=False)
+        for name, more in (("max_evaluations", 10**6), ("max_seconds", 1e6)):
+            with pytest.raises(refti.StoreError, match=rf"settings\.{name} was"):
+                refti.evidence(model(), **{**settings, name: more}, progress=False)
+
+    def test_a_run_that_came_to_its_own_end_says_nothing_of_one(self):
+        assert result().settings["ended"] is None
 
 
 class TestSeeds:
@@ -240,19 +301,6 @@ POOR_START = {"reference": "covariance", "draws": few_draws(5, seed=0), "target_
 
 class TestFreshDraws:
     """What a reference was fitted to has no part in the estimate that starts from it."""
-
-    @pytest.fixture
-    def loops(self, monkeypatch: pytest.MonkeyPatch) -> list[Loop]:
-        """Every loop that is run."""
-        seen: list[Loop] = []
-        run = Loop.run
-
-        def recorded(self: Loop):
-            seen.append(self)
-            return run(self)
-
-        monkeypatch.setattr(Loop, "run", recorded)
-        return seen
 
     def expect_apart(self, pool: np.ndarray, found: refti.Evidence) -> None:
         # Coordinates are unbounded, so unconstrained ones are the user's own.
@@ -305,3 +353,99 @@ class TestFreshDraws:
         assert abs(np.mean(scores)) * np.sqrt(len(scores)) < 3.9
         # Errors are about right: the standard deviation of 12 scores is known to 21 %.
         assert 0.3 < np.std(scores, ddof=1) < 1.8
+
+
+class TestFreshNumbers:
+    """No part of a run gets random numbers that another part has had."""
+
+    @pytest.fixture
+    def repeated(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[], set[tuple[int, ...]]]:
+        """The identities from which the same randomness was made twice."""
+        seen: list[tuple[tuple[int, ...], bytes]] = []
+        for name in ("key", "generator"):
+            real = getattr(Engine, name)
+
+            def recorded(self: Engine, *identity: int, real: Any = real) -> Any:
+                # Not the identity itself, for one with a zero at its end may make the same.
+                words = np.random.SeedSequence((self.seed, *identity)).generate_state(4)
+                seen.append((identity, words.tobytes()))
+                return real(self, *identity)
+
+            monkeypatch.setattr(Engine, name, recorded)
+
+        def repeats() -> set[tuple[int, ...]]:
+            assert len(seen) > 20
+            times = Counter(words for _, words in seen)
+            # References are deliberately scored on the same numbers, which begin with 8.
+            return {one for one, words in seen if times[words] > 1 and one[0] != 8}
+
+        return repeats
+
+    @pytest.mark.parametrize("ladder", [None, [0, 0.3, 1]], ids=["adapted", "given"])
+    def test_after_a_refit(self, loops: list[Loop], repeated, ladder: list[float] | None):
+        refti.evidence(model(), **POOR_START, ladder=ladder, progress=False)
+        assert loops[0].refits >= 1
+        assert repeated() == set()
+
+    def test_on_several_legs(self, repeated):
+        refti.evidence(model(), reference=["laplace", 4], progress=False)
+        assert repeated() == set()
+
+    def test_between_two_models(self, repeated):
+        refti.log_bayes_factor(model(), model(), progress=False)
+        assert repeated() == set()
+
+
+FAR = 12.0  # so far apart that no rung can stand in for another
+
+
+def sampled_leg(
+    correlations: list[float], distance: float, costs: list[float] | None = None
+) -> LegState:
+    """The leg between two normals some standard deviations apart, drawn with autocorrelation.
+
+    It starts with exact draws; the correlations are those of the chains at the other rungs.
+    """
+    rng = np.random.default_rng(0)
+    rungs, chains, draws = len(correlations), 8, 1000
+    phi = np.array([0.0, *correlations])[:, None]
+    lambdas = np.linspace(0, 1, rungs + 1)
+    x = rng.normal(size=(rungs + 1, chains, draws))
+    for t in range(1, draws):
+        x[..., t] = phi * x[..., t - 1] + np.sqrt(1 - phi**2) * x[..., t]
+    x += lambdas[:, None, None] * distance
+    block = Block(
+        delta=distance * x - distance**2 / 2,
+        end_points=x[-1, :, :, None],
+        divergences=np.zeros(rungs),
+        gradients=np.array([5.0] * rungs if costs is None else costs),
+        tried=np.ones(rungs),
+        accepted=np.ones(rungs),
+    )
+    leg = Leg(gaussian(np.zeros(3), np.eye(3), 0.0), model().density)
+    # Where the chains stand has no part in how often they should move.
+    standing = tuple(Rung(float(lam), None, None) for lam in lambdas[1:])
+    return LegState(leg, 0, standing, blocks=(block,))
+
+
+def moves(state: LegState) -> list[int]:
+    return [rung.moves for rung in allotted(state).rungs]
+
+
+class TestAllotment:
+    """Moves between draws are made where they lower the error."""
+
+    def test_a_rung_of_larger_variance_and_autocorrelation_gets_more(self):
+        first, second, third = moves(sampled_leg([0.3, 0.99, 0.3], FAR))
+        assert first == third == 1
+        assert 2 <= second <= MOST_MOVES
+
+    def test_independent_draws_get_one_even_where_they_are_cheap(self):
+        assert moves(sampled_leg([0.0, 0.0, 0.0], FAR, [50.0, 0.5, 50.0])) == [1, 1, 1]
+        assert moves(sampled_leg([0.0, 0.9, 0.0], FAR, [50.0, 0.5, 50.0]))[1] > 1
+
+    def test_moves_that_cost_too_much_are_not_made(self):
+        assert moves(sampled_leg([0.3, 0.99, 0.3], FAR, [5.0, 80.0, 5.0])) == [1, 1, 1]
+
+    def test_one_rung_alone_is_left_as_it_is(self):
+        assert moves(sampled_leg([0.99], 3.0)) == [1]

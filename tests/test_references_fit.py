@@ -258,6 +258,11 @@ class TestTruncated:
         assert "reference='covariance'" in str(caught.value)
 
 
+@pytest.mark.parametrize("family", ["auto", *fit.FAMILIES])
+def test_every_family_is_named_where_users_look_for_it(family: str):
+    assert f'"{family}"' in refti.evidence.__doc__
+
+
 def test_unknown_family_is_refused():
     with pytest.raises(refti.ReferenceFitError, match="no reference family"):
         fit.fitted("spline", gaussian(), evaluate(gaussian()), lambda: None, lambda: None, 0)

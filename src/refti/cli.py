@@ -68,12 +68,13 @@ def run(
     that returns one. With several targets each is kept in a folder of --store by its name.
     """
     import refti
+    from refti.loop import INTERRUPTED
 
     names = _distinct_names(targets)
     settings = {name: value for name, value in settings.items() if value is not None}
     ladder = None if rungs is None else refti.power(rungs, exponent)
     models = {name: _load_model(target) for name, target in zip(names, targets, strict=True)}
-    results, refused = {}, {}
+    results, refused, kept = {}, {}, []
     for name, model in models.items():
         folder = None if store is None else store if len(models) == 1 else store / name
         if not (quiet or as_json):
@@ -87,8 +88,9 @@ def run(
                 raise
             refused[name] = str(error)  # one bad model must not cost the others
             continue
-        if _was_interrupted(results[name]):
+        if results[name].settings.get("ended") == INTERRUPTED:
             break
+        kept.append(name)
     trusted = not refused and all(result.trusted for result in results.values())
     table = refti.compare(results) if len(results) > 1 else None
     if as_json:
@@ -104,8 +106,8 @@ def run(
             click.echo(f"{name}: {message}")
         if table is not None:
             click.echo(f"\n{table}\n\n{_bayes_factor(table)}")
-        if store is not None:
-            click.echo(f"Kept in {store}.")
+        if store is not None and kept:
+            click.echo(f"Kept in {store}" + (f": {', '.join(kept)}." if len(models) > 1 else "."))
     return BAD_INPUT if refused else TRUSTED if trusted else NOT_TRUSTED
 
 
@@ -217,12 +219,6 @@ def _weights(prior: tuple[str, ...]) -> dict[str, float]:
         except ValueError:
             raise SettingsError(f"--prior takes NAME=WEIGHT; got {item!r}.") from None
     return weights
-
-
-def _was_interrupted(result: Any) -> bool:
-    return any(
-        c.name == "finished" and "interrupted" in c.advice for c in result.checks if not c.ok
-    )
 
 
 def _chosen(result: Any) -> str:

@@ -18,7 +18,7 @@ from refti.cost import Budget, Meter, OutOfBudgetError
 from refti.errors import RefTIError, SamplingError, SettingsError
 from refti.estimators import Estimate
 from refti.given import unconstrained_draws
-from refti.loop import Loop, Outcome
+from refti.loop import INTERRUPTED, Loop, Outcome
 from refti.model import Model
 from refti.progress import Progress
 from refti.references import fit
@@ -60,10 +60,11 @@ def evidence(
 
     Args:
         model: the density to integrate.
-        reference: where the path starts: "laplace", "covariance", "diagonal", "variational",
-            "variational_diagonal", "truncated", a Reference, or a list (telescopic path) that
-            goes on with orders of Taylor expansion at the mode (4, 6, ...) or with other models.
-            "auto" fits several and takes the one from which the way is shortest.
+        reference: where the path starts: "laplace", "covariance", "diagonal", "low_rank",
+            "variational", "variational_diagonal", "truncated", "warped", "student", "mixture",
+            "flow", a Reference, or a list (telescopic path) that goes on with orders of Taylor
+            expansion at the mode (4, 6, ...) or with other models. "auto" fits several and takes
+            the one from which the way is shortest.
         path: "referenced", or "power" for power posteriors (from the prior).
         ladder: values of lambda from 0 to 1, the same for every leg; adapted to the measured
             path if not given.
@@ -82,8 +83,8 @@ def evidence(
         check_prior: whether a prior given apart is seen to integrate to one, by a run of its own.
         draws: posterior draws by parameter name, [chain, draw, ...] or [draw, ...], which take
             the place of the pilot's.
-        store: a directory to keep the run in; a finished run of the same model and settings is
-            read from it instead of sampled again.
+        store: a directory to keep the run in; a run of the same model and settings that came to
+            its end there, be it that of its budget, is read from it instead of sampled again.
         progress: True or False to show progress or not, or a function of (stage, done, total);
             shown on a terminal if not given.
     """
@@ -199,31 +200,38 @@ def _run(
         if store is not None and identity is not None:
             stores.begin(store, identity)
         outcome = Loop(planned, asked, means, report, []).run()
+    checks, ended = _more_checks(models[0], outcome, asked, meter)
     finished = result(
         kind,
         models[0],
         outcome.route.path,
         outcome.conclusion,
         asked=asked,
-        more_checks=_more_checks(models[0], outcome, asked, meter),
+        more_checks=checks,
         cost=meter.read(),
-        facts=_facts(outcome),
+        facts=_facts(outcome) | {"ended": ended},
     )
-    # A run that was cut short is there to be had, but another try should not find it finished.
-    if store is not None and outcome.ended is None:
+    # A spent budget is a setting's own end, but an interrupted run is to be made again.
+    if store is not None and ended != INTERRUPTED:
         finished.save(store)
     return finished
 
 
-def _more_checks(model: Model, outcome: Outcome, asked: Settings, meter: Meter) -> list[Check]:
+def _more_checks(
+    model: Model, outcome: Outcome, asked: Settings, meter: Meter
+) -> tuple[list[Check], str | None]:
+    """The checks that need more than the draws, and why the run ended early if it did."""
     explored = outcome.route.explored
-    checks = [check_end(outcome.ended), check_modes(_modes(outcome), asked.chains)]
+    checks, ended = [check_modes(_modes(outcome), asked.chains)], outcome.ended
     if explored.given is None:
         peak = explored.mode.log_density
         checks.append(check_peak(peak, explored.pilot.log_density, model.dim))
-    if asked.check_prior and model.prior is not None and outcome.ended is None:
-        checks.append(check_prior(_prior_integral(model, asked, meter)))
-    return checks
+    if asked.check_prior and model.prior is not None and ended is None:
+        try:
+            checks.append(check_prior(_prior_integral(model, asked, meter)))
+        except KeyboardInterrupt:  # may not cost the result that is there already
+            ended = INTERRUPTED
+    return [check_end(ended), *checks], ended
 
 
 def _prior_integral(model: Model, asked: Settings, meter: Meter) -> Estimate:
@@ -240,10 +248,12 @@ def _prior_integral(model: Model, asked: Settings, meter: Meter) -> Estimate:
             check_prior=False,
             progress=False,
         )
-    except (RefTIError, KeyboardInterrupt):  # neither may cost the result that is there already
+    except RefTIError:  # may not cost the result that is there already
         return Estimate(float("nan"), 0.0)
     cost = alone.cost
     meter.count(gradients=cost.gradient_evaluations, densities=cost.density_evaluations)
+    if alone.settings["ended"] == INTERRUPTED:
+        raise KeyboardInterrupt
     return alone.estimates["mbar"]
 
 
