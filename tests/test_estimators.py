@@ -343,6 +343,17 @@ def test_monte_carlo_error_adds_the_variances_of_rungs():
     assert monte_carlo_error(series) == pytest.approx(math.sqrt(5 / 8000), rel=0.15)
 
 
+def test_monte_carlo_error_of_rungs_that_move_together_is_that_of_their_sum():
+    one, other = np.random.default_rng(17).normal(size=(2, 1, 4, 2000))
+    alone = monte_carlo_error(one)
+    assert monte_carlo_error(np.concatenate([one, one])) == pytest.approx(2 * alone)
+    apart = monte_carlo_error(np.concatenate([one, other]))
+    assert apart == pytest.approx(math.sqrt(2) * alone, rel=0.1)
+    # Rungs that undo each other's deviations are not believed to.
+    opposed = monte_carlo_error(np.concatenate([one, -one]))
+    assert opposed == pytest.approx(math.sqrt(2) * alone)
+
+
 def test_options_that_do_not_exist_are_refused():
     draws = GaussianPath().draws(np.array([0.0, 1.0]), np.random.default_rng(17))
     with pytest.raises(SettingsError, match="simpson"):

@@ -99,7 +99,7 @@ def refuse_improper(model: Model, evaluate: ValueAndGradient, mode: Mode, seed: 
     if dim > MOST_AXES:
         axes = np.random.default_rng(seed).choice(dim, MOST_AXES, replace=False)
     hessian = np.where(np.isfinite(mode.hessian), mode.hessian, 0.0)
-    curvatures, flattest = np.linalg.eigh(-hessian)
+    _, flattest = np.linalg.eigh(-hessian)
     lines = np.concatenate([np.eye(dim)[axes], flattest[:, : min(3, dim)].T])
     bends = np.abs(np.einsum("ij,jk,ik->i", lines, hessian, lines))
     # About a spike the curvature is that of the spike, and says nothing of the density's width.
