@@ -30,7 +30,9 @@ def commands() -> None:
 
 
 @commands.command()
-@click.argument("targets", nargs=-1, required=True, metavar="FILE.py:MODEL...")
+@click.argument("targets", nargs=-1, required=True, metavar="FILE.py:MODEL|FILE.stan...")
+@click.option("--data", multiple=True, help="JSON for Stan programs: one for all, or one each.")
+@click.option("--prior-program", help="Stan program of the prior alone, for --path power.")
 @click.option("--store", type=click.Path(path_type=Path), help="Directory to keep the run in.")
 @click.option("--reference", default="auto", show_default=True, help="Where the path starts.")
 @click.option("--path", default="referenced", show_default=True, help="referenced or power.")
@@ -55,6 +57,8 @@ def commands() -> None:
 @click.option("--quiet", is_flag=True, help="No progress.")
 def run(
     targets: tuple[str, ...],
+    data: tuple[str, ...],
+    prior_program: str | None,
     store: Path | None,
     rungs: int | None,
     exponent: float,
@@ -64,24 +68,32 @@ def run(
 ) -> int:
     """Estimate the evidence of one or more models, and compare them.
 
-    A target is a Python file and a name in it: a refti.Model, or a function without arguments
-    that returns one. With several targets each is kept in a folder of --store by its name.
+    A target is a Stan program, or a Python file and a name in it: a refti.Model, or a function
+    without arguments that returns one. With several targets each is kept in a folder of --store
+    by its name; a Stan program that is given with several data sets is named by the data.
     """
     import refti
     from refti.loop import INTERRUPTED
 
-    names = _distinct_names(targets)
+    files = _data_files(targets, data)
+    names = _distinct_names(targets, files)
     settings = {name: value for name, value in settings.items() if value is not None}
     ladder = None if rungs is None else refti.power(rungs, exponent)
-    models = {name: _load_model(target) for name, target in zip(names, targets, strict=True)}
+    loud = not (quiet or as_json)
+    models = {
+        name: refti.from_stan(target, file, prior=prior_program, progress=loud)
+        if _is_stan(target)
+        else _load_model(target)
+        for name, target, file in zip(names, targets, files, strict=True)
+    }
     results, refused, kept = {}, {}, []
     for name, model in models.items():
         folder = None if store is None else store if len(models) == 1 else store / name
-        if not (quiet or as_json):
+        if loud:
             click.echo(f"{name}: {model.dim} parameters", err=True)
         try:
             results[name] = refti.evidence(
-                model, ladder=ladder, store=folder, progress=not (quiet or as_json), **settings
+                model, ladder=ladder, store=folder, progress=loud, **settings
             )
         except (refti.ModelError, refti.ReferenceFitError, refti.SamplingError) as error:
             if len(models) == 1:
@@ -102,6 +114,8 @@ def run(
             click.echo(f"{name}: {result}")
             click.echo(f"  {_chosen(result)}")
             click.echo(f"  {_cost(result.cost)}")
+            if "rejected" in result.settings:
+                click.echo(f"  {_rejected(result)}")
         for name, message in refused.items():
             click.echo(f"{name}: {message}")
         if table is not None:
@@ -159,6 +173,24 @@ def main() -> None:
     sys.exit(code)
 
 
+def _is_stan(target: str) -> bool:
+    return target.endswith(".stan")
+
+
+def _data_files(targets: tuple[str, ...], data: tuple[str, ...]) -> list[str | None]:
+    """The data of each target, which only Stan programs have: one file for all, or one for each."""
+    programs = sum(map(_is_stan, targets))
+    if data and not programs:
+        raise SettingsError("--data is for Stan programs; got none.")
+    if len(data) not in (0, 1, programs):
+        raise SettingsError(
+            "--data takes one file for all Stan programs or one for each, in their order; got "
+            f"{len(data)} for {programs}."
+        )
+    files = iter(data if len(data) == programs else [*data] * programs)
+    return [next(files, None) if _is_stan(target) else None for target in targets]
+
+
 def _load_model(target: str) -> Model:
     """The model that FILE.py:NAME names; the file is the user's own program and is run."""
     import runpy
@@ -167,7 +199,9 @@ def _load_model(target: str) -> Model:
 
     file, _, name = target.rpartition(":")
     if not file or not name.isidentifier():
-        raise ModelError(f"Expected FILE.py:MODEL, such as model.py:model; got {target!r}.")
+        raise ModelError(
+            f"Expected FILE.py:MODEL, such as model.py:model, or FILE.stan; got {target!r}."
+        )
     if not Path(file).is_file():
         raise ModelError(f"There is no file {file}.")
     folder = str(Path(file).resolve().parent)
@@ -203,8 +237,14 @@ def _told(action: Callable[[], Any], what: str) -> Any:
         ) from error
 
 
-def _distinct_names(targets: tuple[str, ...]) -> list[str]:
-    names = [target.rpartition(":")[2] for target in targets]
+def _distinct_names(targets: tuple[str, ...], files: list[str | None]) -> list[str]:
+    names = [
+        Path(target).stem if _is_stan(target) else target.rpartition(":")[2] for target in targets
+    ]
+    names = [
+        Path(file).stem if file is not None and names.count(name) > 1 else name
+        for name, file in zip(names, files, strict=True)
+    ]
     if len(set(names)) < len(names):
         raise ModelError(f"Models must have different names; got {', '.join(names)}.")
     return names
@@ -228,6 +268,12 @@ def _chosen(result: Any) -> str:
     if reference is None:
         return f"{rungs} rungs"
     return f"{rungs} rungs from the reference {reference}: {result.settings['chosen_because']}"
+
+
+def _rejected(result: Any) -> str:
+    from refti.rejections import Rejections
+
+    return str(Rejections(**result.settings["rejected"]))
 
 
 def _cost(cost: Any) -> str:

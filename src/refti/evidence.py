@@ -22,6 +22,7 @@ from refti.loop import INTERRUPTED, Loop, Outcome
 from refti.model import Model
 from refti.progress import Progress
 from refti.references import fit
+from refti.rejections import Rejections
 from refti.result import Evidence, LogRatio
 from refti.route import Planner, Route
 from refti.run import store as stores
@@ -178,6 +179,7 @@ def _run(
         finished = stores.find_finished(store, kind, identity)
         if finished is not None:
             return finished
+    rejected = [model.rejections() for model in models]
     seconds = float("inf") if asked.max_seconds is None else asked.max_seconds
     meter = Meter(Budget(seconds, asked.max_evaluations))
     with (
@@ -209,7 +211,7 @@ def _run(
         asked=asked,
         more_checks=checks,
         cost=meter.read(),
-        facts=_facts(outcome) | {"ended": ended},
+        facts=_facts(outcome) | _told_by(models, rejected) | {"ended": ended},
     )
     # A spent budget is a setting's own end, but an interrupted run is to be made again.
     if store is not None and ended != INTERRUPTED:
@@ -261,6 +263,17 @@ def _modes(outcome: Outcome) -> int:
     """How many modes were found."""
     explored = outcome.route.explored
     return len(explored.landscape.peaks) if explored.modes_apart else 1
+
+
+def _told_by(models: Sequence[Model], before: Sequence[Rejections | None]) -> dict[str, Any]:
+    """What the models' own languages have to say: what they are, and the points they rejected."""
+    facts: dict[str, Any] = {"source": ", ".join(dict.fromkeys(model.source for model in models))}
+    for model, seen in zip(models, before, strict=True):
+        now = model.rejections()
+        new = None if now is None else now.since(seen)
+        if new is not None:
+            facts.setdefault("rejected", new.record())
+    return facts
 
 
 def _facts(outcome: Outcome) -> dict[str, Any]:

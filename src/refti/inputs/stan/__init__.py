@@ -1,0 +1,95 @@
+"""from_stan(): a Stan program and its data as a Model, compiled and evaluated by Stan itself."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import jax
+
+from refti import progress as reporters
+from refti.errors import ModelError
+from refti.inputs.stan.data import Data, as_json
+from refti.inputs.stan.density import Target, native_batch
+from refti.inputs.stan.library import Library
+from refti.inputs.stan.program import Program, read_program
+from refti.inputs.stan.space import StanSpace
+from refti.inputs.stan.toolchain import Toolchain, find_toolchain
+from refti.model import Model
+from refti.progress import Progress
+
+
+def from_stan(
+    program: str | Path,
+    data: Data = None,
+    *,
+    prior: str | Path | None = None,
+    progress: Progress | bool | None = None,
+) -> Model:
+    """The model of a Stan program with its data.
+
+    The density is the program's own on the unconstrained scale, with the Jacobians of its
+    transforms and with every constant: `y ~ normal(mu, sigma)` counts in full, exactly as
+    `target += normal_lpdf(y | mu, sigma)` does. It is the priors' business to be normalised: a
+    bound on a parameter that its distribution does not know of needs a truncation,
+    `tau ~ normal(0, 1) T[0, ];`, or a half-normal lacks its factor 2.
+
+    Programs are compiled once and kept in the user's cache (REFTI_CACHE names another folder).
+
+    Args:
+        program: the path of the program, or its text.
+        data: a dictionary, or the path of a JSON file.
+        prior: a second program with the same parameters whose density is the prior alone, for
+            power posteriors; it is seen to integrate to one. A program cannot be taken apart.
+        progress: as in `evidence`.
+    """
+    toolchain = find_toolchain()
+    programs = [read_program(p, toolchain.stanc) for p in (program, prior) if p is not None]
+    texts = [as_json(one, data) for one in programs]
+    libraries = _built(programs, texts, toolchain, progress)
+    for one, library in zip(programs, libraries, strict=True):
+        if library.dim == 0:
+            raise ModelError(f"{one.name} has no parameters with these data (all of size zero).")
+    space = StanSpace(libraries[0])
+    if len(libraries) > 1:
+        _refuse_other_parameters(programs, space, StanSpace(libraries[1]))
+    with jax.enable_x64(True):
+        targets = [Target(library) for library in libraries]
+        densities = [target.density() for target in targets]
+    return Model.assembled(
+        space,
+        densities[0],
+        prior=densities[1] if len(densities) > 1 else None,
+        source=toolchain.name,
+        rejections=targets[0].rejections,
+    )
+
+
+def _built(
+    programs: list[Program], data: list[str], toolchain: Toolchain, progress: Progress | bool | None
+) -> list[Library]:
+    """The programs compiled, or found compiled, with their data."""
+    libraries = []
+    with reporters.reporting(progress) as report, ThreadPoolExecutor(1) as beside:
+        native = beside.submit(native_batch)
+        for one, text in zip(programs, data, strict=True):
+            stage = f"compiling {one.name} (half a minute the first time)"
+            report(stage, 0, 1)
+            libraries.append(Library(toolchain.build(one), text))
+            report(stage, 1, 1)
+        native.result()
+    return libraries
+
+
+def _refuse_other_parameters(programs: list[Program], one: StanSpace, other: StanSpace) -> None:
+    if dict(one.parameters) == dict(other.parameters) and one.coordinates == other.coordinates:
+        return
+    described = [
+        f"{program.name} has {', '.join(f'{n}{list(p.shape)}' for n, p in s.parameters.items())}"
+        for program, s in zip(programs, (one, other), strict=True)
+    ]
+    raise ModelError(
+        "prior= must be a program with the same parameters, in the same order; "
+        + "; ".join(described)
+        + "."
+    )

@@ -1,0 +1,117 @@
+"""Data for a Stan program: from a dictionary or a JSON file, checked against its declarations."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from refti.errors import ModelError
+from refti.inputs.stan.program import Program
+
+Data = Mapping[str, Any] | str | Path | None
+
+
+def as_json(program: Program, data: Data) -> str:
+    """The data that the program declares, as Stan's JSON; all their faults are told together."""
+    given = _read(data)
+    faults = []
+    texts = {}
+    for name, declared in program.data.items():
+        if name not in given:
+            faults.append(f"{name!r} is missing; expected {_expected(declared)}.")
+            continue
+        try:
+            texts[name] = _value(given[name], declared)
+        except (TypeError, ValueError) as error:
+            faults.append(f"{name!r} must be {_expected(declared)}; got {error}.")
+    if faults:
+        there = ", ".join(map(str, given)) or "nothing"
+        raise ModelError(
+            f"data= does not fit {program.name}; it holds {there}.\n" + "\n".join(faults)
+        )
+    return json.dumps(texts, allow_nan=False)
+
+
+def _read(data: Data) -> Mapping[str, Any]:
+    if data is None:
+        return {}
+    if isinstance(data, Mapping):
+        return data
+    if not isinstance(data, str | Path):
+        raise ModelError(
+            f"data= must be a dictionary, or the path of a JSON file; got {type(data).__name__}."
+        )
+    file = Path(data)
+    try:
+        read = json.loads(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ModelError(f"data= {file} cannot be read: {error}.") from error
+    except ValueError as error:
+        raise ModelError(
+            f"data= {file} is not JSON: {error}. Write it by json.dump, or in R by "
+            "cmdstanr::write_stan_json; R dump files are not read."
+        ) from error
+    if not isinstance(read, dict):
+        raise ModelError(f"data= {file} must hold one JSON object; got {type(read).__name__}.")
+    return read
+
+
+def _value(value: Any, declared: Mapping[str, Any]) -> Any:
+    """The value as JSON knows it, of the type and the number of dimensions that is declared."""
+    kind, dimensions = declared["type"], declared["dimensions"]
+    if kind not in ("int", "real"):  # complex numbers and tuples are Stan's own affair
+        return _plain(value)
+    array = np.asarray(_plain(value, numbers=True))
+    if array.dtype.kind not in "bifu":
+        raise TypeError(f"values of type {_type_of(value)}")
+    # An empty array has lost how many dimensions it had.
+    if array.ndim != dimensions and array.size > 0:
+        raise ValueError(f"the shape {array.shape}")
+    if kind == "int":
+        whole = np.asarray(array, dtype=np.float64)
+        if not np.all(np.isfinite(whole)) or np.any(whole != np.round(whole)):
+            example = whole[~(whole == np.round(whole)) | ~np.isfinite(whole)].ravel()[0]
+            raise ValueError(f"{example!s}")
+        return array.astype(np.int64).tolist()
+    return _named(array.astype(np.float64).tolist())
+
+
+def _plain(value: Any, *, numbers: bool = False) -> Any:
+    """Arrays of whatever library as lists; Stan's names of the numbers JSON lacks as numbers."""
+    if numbers and isinstance(value, str):
+        return float(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item, numbers=numbers) for item in value]
+    if isinstance(value, str | int | float) or value is None:
+        return value
+    return np.asarray(value).tolist()
+
+
+def _named(value: Any) -> Any:
+    """The value with NaN and infinities by the names that Stan's JSON has for them."""
+    if isinstance(value, list):
+        return [_named(item) for item in value]
+    if math.isfinite(value):
+        return value
+    return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+
+
+def _expected(declared: Mapping[str, Any]) -> str:
+    kinds = {"int": "whole number", "real": "number"}
+    kind, dimensions = kinds.get(declared["type"], str(declared["type"])), declared["dimensions"]
+    if dimensions == 0:
+        return f"one {kind}"
+    return f"{kind}s in an array of {dimensions} dimension{'s' if dimensions > 1 else ''}"
+
+
+def _type_of(value: Any) -> str:
+    while isinstance(value, list | tuple) and value:
+        value = value[0]
+    return type(value).__name__

@@ -1,0 +1,107 @@
+"""The density of a compiled program as JAX sees it: a batch of points in one native call."""
+
+from __future__ import annotations
+
+import ctypes
+from ctypes import c_char_p, c_long, c_void_p
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float, Int
+
+from refti.inputs.stan.cache import cache_folder, key, made
+from refti.inputs.stan.compiler import find_compiler
+from refti.inputs.stan.library import Library
+from refti.rejections import Rejections
+
+SOURCE = Path(__file__).parent / "native" / "batch.cpp"
+FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-pthread", "-w")
+VALUE, GRADIENT = "refti_value", "refti_gradient"
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["address"], meta_fields=[])
+@dataclass(frozen=True, eq=False)
+class Native:
+    """A density behind an address, which is an argument: programs of one dimension are shared."""
+
+    address: Int[Array, " one"]
+
+    def log_density(self, x: Float[Array, " dim"]) -> Float[Array, ""]:
+        """The log density at one point; JAX makes one call of a whole batch of them."""
+        return _log_density(self.address, x)
+
+
+@jax.custom_vjp
+def _log_density(address: Int[Array, " one"], x: Float[Array, " dim"]) -> Float[Array, ""]:
+    value = jax.ShapeDtypeStruct((), jnp.float64)
+    return jax.ffi.ffi_call(VALUE, value, vmap_method="expand_dims")(address, x)
+
+
+def _forward(
+    address: Int[Array, " one"], x: Float[Array, " dim"]
+) -> tuple[Float[Array, ""], Float[Array, " dim"]]:
+    results = (jax.ShapeDtypeStruct((), jnp.float64), jax.ShapeDtypeStruct(x.shape, jnp.float64))
+    value, gradient = jax.ffi.ffi_call(GRADIENT, results, vmap_method="expand_dims")(address, x)
+    return value, gradient
+
+
+def _backward(
+    gradient: Float[Array, " dim"], cotangent: Float[Array, ""]
+) -> tuple[None, Float[Array, " dim"]]:
+    return None, cotangent * gradient
+
+
+_log_density.defvjp(_forward, _backward)
+
+
+class Target:
+    """A library's model as native code calls it, and what it refused so far."""
+
+    def __init__(self, library: Library):
+        self._batch = native_batch()
+        self._dim = library.dim
+        functions = ("bs_log_density", "bs_log_density_gradient", "bs_free_error_msg")
+        addresses = [library.function(name) for name in functions]
+        self._address = self._batch.refti_target(library.address, *addresses, library.dim)
+
+    def density(self) -> Native:
+        """The density."""
+        return Native(jnp.asarray([self._address], jnp.int64))
+
+    def rejections(self) -> Rejections | None:
+        """The points rejected so far."""
+        count = self._batch.refti_rejected(self._address)
+        if count == 0:
+            return None
+        where = np.zeros(self._dim)
+        message = self._batch.refti_first(self._address, where.ctypes.data)
+        text = " ".join(message.decode(errors="replace").split())
+        return Rejections(int(count), text, tuple(map(float, where)))
+
+
+@cache
+def native_batch() -> ctypes.CDLL:
+    """The native code, compiled once for each version of JAX, and known to XLA."""
+    compiler = find_compiler()
+    identity = key(
+        jax.__version__, compiler.version, *compiler.command, *FLAGS, SOURCE.read_bytes()
+    )
+    include = f"-I{jax.ffi.include_dir()}"
+
+    def compile_into(folder: Path) -> None:
+        compiler.run(*FLAGS, include, SOURCE, "-o", folder / "batch.so")
+
+    batch = ctypes.CDLL(str(made(cache_folder() / f"batch-{identity}", compile_into) / "batch.so"))
+    batch.refti_target.restype = c_void_p
+    batch.refti_target.argtypes = [c_void_p] * 4 + [c_long]
+    batch.refti_rejected.restype = c_long
+    batch.refti_rejected.argtypes = [c_void_p]
+    batch.refti_first.restype = c_char_p
+    batch.refti_first.argtypes = [c_void_p, c_void_p]
+    for name in (VALUE, GRADIENT):
+        jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(getattr(batch, name)), platform="cpu")
+    return batch

@@ -1,0 +1,6 @@
+// All that generated code includes, parsed once and kept as a precompiled header.
+#pragma once
+
+#include <stan/model/model_header.hpp>
+
+#include "program.hpp"

@@ -1,0 +1,100 @@
+"""A Stan program as the user has it, and what stanc, Stan's own compiler, says of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from refti.errors import ModelError
+
+# stanc makes a namespace of this name, so it must not be a word of anybody's program.
+NAMESPACE = "refti_generated_stan_program"
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program that stanc has accepted.
+
+    Attributes:
+        name: the file's name, or "program" for a text.
+        generated: the C++ that stanc made of it.
+        data: the type and the number of dimensions of each datum it declares.
+        parameters: the same of each parameter.
+        text: the program.
+        folder: where its includes are.
+    """
+
+    name: str
+    generated: str
+    data: Mapping[str, Mapping[str, Any]]
+    parameters: Mapping[str, Mapping[str, Any]]
+    text: str
+    folder: Path | None
+
+
+def read_program(program: str | Path, stanc: Path) -> Program:
+    """The program of a file, or of a text; what stanc says against it is told as it says it."""
+    name, text, folder = _source(program)
+    with tempfile.TemporaryDirectory() as scratch:
+        file = Path(scratch) / "program.stan"
+        file.write_text(text, encoding="utf-8")
+        options = [f"--filename-in-msg={name}"]
+        if folder is not None:
+            options.append(f"--include-paths={folder}")
+        generated = _stanc(stanc, "--O1", f"--name={NAMESPACE}", "--print-cpp", *options, file)
+        facts = json.loads(_stanc(stanc, "--info", *options, file))
+    parameters = facts["parameters"]
+    if not parameters:
+        raise ModelError(
+            f"{name} has no parameters, so there is nothing to integrate. Expected a program with "
+            "a parameters block."
+        )
+    odd = [key for key, known in parameters.items() if known["type"] != "real"]
+    if odd:
+        raise ModelError(
+            f"{name} has parameters that are not real numbers or arrays of them: {', '.join(odd)} "
+            "(complex or tuple). Declare their parts as real parameters."
+        )
+    return Program(name, generated, facts["inputs"], parameters, text, folder)
+
+
+def _source(program: str | Path) -> tuple[str, str, Path | None]:
+    if isinstance(program, str) and ("\n" in program or "{" in program):
+        return "program", program, None
+    if not isinstance(program, str | Path):
+        raise ModelError(
+            "A Stan program is given by the path of its file, or as its text; got "
+            f"{type(program).__name__}."
+        )
+    file = Path(program)
+    if not file.is_file():
+        raise ModelError(f"There is no Stan program {file}. Expected a file such as model.stan.")
+    return file.name, file.read_text(encoding="utf-8"), file.resolve().parent
+
+
+def _stanc(stanc: Path, *arguments: str | Path) -> str:
+    command = [str(stanc), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        said = (done.stderr or done.stdout).strip()
+        raise ModelError(f"Stan does not accept the program.\n{said}{_remedy(said)}")
+    return done.stdout
+
+
+def _remedy(said: str) -> str:
+    if "old array syntax" in said:
+        return (
+            "\nPrograms written for Stan before 2.33 declare arrays as `real y[N]`; this Stan "
+            "reads `array[N] real y`."
+        )
+    if "cannot be integers" in said:
+        return (
+            "\nDiscrete parameters have no density to integrate: sum them out of the program "
+            "(log_sum_exp, log_mix)."
+        )
+    return ""

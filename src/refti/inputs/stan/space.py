@@ -1,0 +1,59 @@
+"""The space of a Stan program: its own transforms, its names and shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from refti.errors import ModelError
+from refti.inputs.stan.library import Library
+from refti.space import Parameter, Space
+
+
+class StanSpace(Space):
+    """The parameters of a compiled program; elements are counted from 1, as in Stan."""
+
+    def __init__(self, library: Library):
+        self._library = library
+        self._places = _places(library.names)
+        shapes = {name: Parameter(places.shape) for name, places in self._places.items()}
+        self.parameters = MappingProxyType(shapes)
+        self.coordinates = tuple(_label(name) for name in library.unconstrained_names)
+
+    def constrain_all(self, x: np.ndarray) -> dict[str, np.ndarray]:
+        """The parameters' values [n, *shape] at unconstrained coordinates x[n, dim]."""
+        values = self._library.constrain(x)
+        return {name: values[:, places] for name, places in self._places.items()}
+
+    def unconstrain_all(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The coordinates x[n, dim] of values [n, *shape]; a ModelError names what is outside."""
+        count = len(next(iter(values.values())))
+        flat = np.empty((count, len(self._library.names)))
+        for name, places in self._places.items():
+            flat[:, places] = values[name]
+        if not np.isfinite(flat).all():
+            worst = self._library.names[int(np.argmin(np.isfinite(flat).all(axis=0)))]
+            raise ModelError(f"{_label(worst)!r} has values that are not finite.")
+        return self._library.unconstrain(flat)
+
+
+def _places(names: list[str]) -> dict[str, np.ndarray]:
+    """Where the elements of each parameter stand, places[*shape], from names such as "L.2.1"."""
+    found: dict[str, list[tuple[tuple[int, ...], int]]] = {}
+    for place, name in enumerate(names):
+        base, *indices = name.split(".")
+        found.setdefault(base, []).append((tuple(int(i) - 1 for i in indices), place))
+    places = {}
+    for base, elements in found.items():
+        shape = tuple(np.max([index for index, _ in elements], axis=0).astype(int) + 1)
+        places[base] = np.zeros(shape, dtype=int)
+        for index, place in elements:
+            places[base][index] = place
+    return places
+
+
+def _label(name: str) -> str:
+    base, *indices = name.split(".")
+    return f"{base}[{','.join(indices)}]" if indices else base
