@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,12 +83,9 @@ def run(
     settings = {name: value for name, value in settings.items() if value is not None}
     ladder = None if rungs is None else refti.power(rungs, exponent)
     loud = not (quiet or as_json)
-    models = {
-        name: refti.from_stan(target, file, prior=prior_program, progress=loud)
-        if _is_stan(target)
-        else _load_model(target)
-        for name, target, file in zip(names, targets, files, strict=True)
-    }
+    check_prior = settings["check_prior"]
+    loaded = _load_all(targets, files, loud, prior=prior_program, check_prior=check_prior)
+    models = dict(zip(names, loaded, strict=True))
     results, refused, kept = {}, {}, []
     for name, model in models.items():
         folder = None if store is None else store if len(models) == 1 else store / name
@@ -189,6 +189,33 @@ def _data_files(targets: tuple[str, ...], data: tuple[str, ...]) -> list[str | N
         )
     files = iter(data if len(data) == programs else [*data] * programs)
     return [next(files, None) if _is_stan(target) else None for target in targets]
+
+
+def _load_all(
+    targets: tuple[str, ...], files: list[str | None], loud: bool, **options: Any
+) -> list[Model]:
+    """The models of the targets; Stan programs are compiled side by side."""
+    import refti
+
+    def load_stan(target: str, file: str | None) -> Model:
+        report = partial(_tell, loud)
+        return refti.from_stan(target, file, progress=report, **options)
+
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        compiled = {
+            index: pool.submit(load_stan, target, file)
+            for index, (target, file) in enumerate(zip(targets, files, strict=True))
+            if _is_stan(target)
+        }
+        return [
+            compiled[index].result() if index in compiled else _load_model(target)
+            for index, target in enumerate(targets)
+        ]
+
+
+def _tell(loud: bool, stage: str, done: int, total: int) -> None:
+    if loud and done == 0:
+        click.echo(stage, err=True)
 
 
 def _load_model(target: str) -> Model:

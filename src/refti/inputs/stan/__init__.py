@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 
 import jax
@@ -24,6 +25,7 @@ def from_stan(
     data: Data = None,
     *,
     prior: str | Path | None = None,
+    check_prior: bool = True,
     progress: Progress | bool | None = None,
 ) -> Model:
     """The model of a Stan program with its data.
@@ -41,10 +43,14 @@ def from_stan(
         data: a dictionary, or the path of a JSON file.
         prior: a second program with the same parameters whose density is the prior alone, for
             power posteriors; it is seen to integrate to one. A program cannot be taken apart.
+        check_prior: whether a program is refused in which a parameter seems to have no prior;
+            not done where `prior` is given.
         progress: as in `evidence`.
     """
     toolchain = find_toolchain()
     programs = [read_program(p, toolchain.stanc) for p in (program, prior) if p is not None]
+    if check_prior and prior is None:
+        _refuse_improper(programs[0])
     texts = [as_json(one, data) for one in programs]
     libraries = _built(programs, texts, toolchain, progress)
     for one, library in zip(programs, libraries, strict=True):
@@ -73,12 +79,22 @@ def _built(
     with reporters.reporting(progress) as report, ThreadPoolExecutor(1) as beside:
         native = beside.submit(native_batch)
         for one, text in zip(programs, data, strict=True):
-            stage = f"compiling {one.name} (half a minute the first time)"
-            report(stage, 0, 1)
-            libraries.append(Library(toolchain.build(one), text))
-            report(stage, 1, 1)
+            begin = partial(report, f"compiling {one.name} (half a minute the first time)", 0, 1)
+            libraries.append(Library(toolchain.build(one, begin), text))
         native.result()
     return libraries
+
+
+def _refuse_improper(program: Program) -> None:
+    if program.improper:
+        names = ", ".join(program.improper)
+        raise ModelError(
+            f"{program.name} gives no prior to {names}. A flat prior over an unbounded range is "
+            "improper, and with it the evidence does not exist. Add a proper prior for each, such "
+            "as `mu ~ normal(0, 10);`. If the program has one in a form that was not recognised, "
+            "give prior=, a program of the prior alone, which is seen to integrate to one, or say "
+            "check_prior=False."
+        )
 
 
 def _refuse_other_parameters(programs: list[Program], one: StanSpace, other: StanSpace) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from refti.errors import ModelError
+from refti.inputs.stan.priors import without_prior
 
 # stanc makes a namespace of this name, so it must not be a word of anybody's program.
 NAMESPACE = "refti_generated_stan_program"
@@ -27,6 +28,7 @@ class Program:
         parameters: the same of each parameter.
         text: the program.
         folder: where its includes are.
+        improper: the parameters that seem to have no prior.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Program:
     parameters: Mapping[str, Mapping[str, Any]]
     text: str
     folder: Path | None
+    improper: tuple[str, ...] = ()
 
 
 def read_program(program: str | Path, stanc: Path) -> Program:
@@ -46,8 +49,9 @@ def read_program(program: str | Path, stanc: Path) -> Program:
         options = [f"--filename-in-msg={name}"]
         if folder is not None:
             options.append(f"--include-paths={folder}")
-        generated = _stanc(stanc, "--O1", f"--name={NAMESPACE}", "--print-cpp", *options, file)
-        facts = json.loads(_stanc(stanc, "--info", *options, file))
+        make = ("--O1", f"--name={NAMESPACE}", "--warn-pedantic", "--print-cpp")
+        generated, warned = _stanc(stanc, *make, *options, file)
+        facts = json.loads(_stanc(stanc, "--info", *options, file)[0])
     parameters = facts["parameters"]
     if not parameters:
         raise ModelError(
@@ -60,7 +64,8 @@ def read_program(program: str | Path, stanc: Path) -> Program:
             f"{name} has parameters that are not real numbers or arrays of them: {', '.join(odd)} "
             "(complex or tuple). Declare their parts as real parameters."
         )
-    return Program(name, generated, facts["inputs"], parameters, text, folder)
+    improper = tuple(without_prior(text, parameters, warned))
+    return Program(name, generated, facts["inputs"], parameters, text, folder, improper)
 
 
 def _source(program: str | Path) -> tuple[str, str, Path | None]:
@@ -77,13 +82,14 @@ def _source(program: str | Path) -> tuple[str, str, Path | None]:
     return file.name, file.read_text(encoding="utf-8"), file.resolve().parent
 
 
-def _stanc(stanc: Path, *arguments: str | Path) -> str:
+def _stanc(stanc: Path, *arguments: str | Path) -> tuple[str, str]:
+    """What stanc prints, and what it warns of."""
     command = [str(stanc), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip()
         raise ModelError(f"Stan does not accept the program.\n{said}{_remedy(said)}")
-    return done.stdout
+    return done.stdout, done.stderr
 
 
 def _remedy(said: str) -> str:

@@ -6,7 +6,7 @@ import fcntl
 import os
 import shlex
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cached_property
@@ -50,8 +50,11 @@ class Toolchain(Protocol):
         """What it is, in words."""
         ...
 
-    def build(self, program: Program) -> Path:
-        """The shared library of a program; from the cache if it was built before."""
+    def build(self, program: Program, begin: Callable[[], None]) -> Path:
+        """The shared library of a program, from the cache if it was built before.
+
+        `begin` is called where it has to be compiled.
+        """
         ...
 
 
@@ -90,11 +93,16 @@ class Wheel:
         """The C++ compiler, found when first needed."""
         return find_compiler()
 
-    def build(self, program: Program) -> Path:
-        """The shared library of a program; from the cache if it was built before."""
+    def build(self, program: Program, begin: Callable[[], None]) -> Path:
+        """The shared library of a program, from the cache if it was built before."""
         shared = cache_folder() / self._key
         folder = shared / key(program.generated)
-        return made(folder, lambda into: self._compile(program, shared, into)) / LIBRARY
+
+        def compile_into(fresh: Path) -> None:
+            begin()
+            self._compile(program, shared, fresh)
+
+        return made(folder, compile_into) / LIBRARY
 
     @property
     def _key(self) -> str:
@@ -144,28 +152,28 @@ class Wheel:
     def _header_is_ready(self, shared: Path) -> bool:
         """Whether the precompiled header is there; if not, it is begun, for programs to come.
 
-        It takes longer to make than a program, so nobody waits for it. The child holds the lock,
-        so that there is one of them, and renames the header when it is whole.
+        It takes longer to make than a program, so the first does not wait for it; those that come
+        while it is made do. The child holds the lock, so that there is one of them, and renames
+        the header when it is whole.
         """
         folder = shared / "header"
         ready = folder / "precompiled.hpp.gch"
         if ready.exists() or self.compiler.kind != "gcc":
             return ready.exists()
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        for file in ("precompiled.hpp", "program.hpp"):
-            (folder / file).write_bytes((NATIVE / file).read_bytes())
         with (folder / ".lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                return False
-            source, growing = folder / "precompiled.hpp", folder / ".precompiled.hpp.gch"
+                fcntl.flock(lock, fcntl.LOCK_SH)
+                return ready.exists()
+            for file in ("precompiled.hpp", "program.hpp"):
+                (folder / file).write_bytes((NATIVE / file).read_bytes())
+            growing = folder / ".precompiled.hpp.gch"
             command = [*self.compiler.command, *FLAGS, f"-I{self.folder / 'include'}"]
-            command += ["-x", "c++-header", str(source), "-o", str(growing)]
-            _in_background(
-                f"nice {shlex.join(command)} && mv {shlex.join([str(growing), str(ready)])}",
-                lock.fileno(),
-            )
+            command += ["-x", "c++-header", str(folder / "precompiled.hpp"), "-o", str(growing)]
+            rename = ["mv", str(growing), str(ready)]
+            _in_background(f"{shlex.join(command)} && {shlex.join(rename)}", lock.fileno())
         return False
 
 
@@ -195,12 +203,17 @@ class BridgeStan:
         """What it is, in words."""
         return f"Stan {_stan_version(self.stanc)} by BridgeStan"
 
-    def build(self, program: Program) -> Path:
-        """The shared library of a program; from the cache if it was built before."""
+    def build(self, program: Program, begin: Callable[[], None]) -> Path:
+        """The shared library of a program, from the cache if it was built before."""
         compiler = find_compiler()
         shared = key(str(self.folder.resolve()), self.name, *compiler.command, compiler.version)
         folder = cache_folder() / shared / key(program.generated)
-        return made(folder, lambda into: self._compile(program, into)) / LIBRARY
+
+        def compile_into(fresh: Path) -> None:
+            begin()
+            self._compile(program, fresh)
+
+        return made(folder, compile_into) / LIBRARY
 
     def _compile(self, program: Program, into: Path) -> None:
         (into / "program.stan").write_text(program.text, encoding="utf-8")

@@ -1,5 +1,6 @@
 // A Program around the class that stanc generated, in the header named by REFTI_GENERATED.
-#include "precompiled.hpp"
+// In angle brackets, so that a folder with the precompiled header can come before this one.
+#include <precompiled.hpp>
 
 // stanc derives its class from model_base_crtp, which instantiates every variant of the density.
 // Two are used here, so the class gets a slimmer base: half the time to compile.
