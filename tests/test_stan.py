@@ -290,10 +290,7 @@ class TestBadInput:
         ("y ~ normal(mu[1], sigma);", ["mu", "sigma"]),
         ("mu ~ normal(m0, 1); sigma ~ normal(0, 1); y ~ normal(mu[1], sigma);", []),
         ("mu[1] ~ normal(m0, 1); log(sigma) ~ normal(m0, 1); y ~ normal(mu[1], sigma);", []),
-        (
-            "target += normal_lpdf(mu | m0, 1) + exponential_lpdf(sigma | 1); y ~ normal(mu[1], sigma);",
-            [],
-        ),
+        ("target += normal_lpdf(mu | m0, 1) + exponential_lpdf(sigma | 1);", []),
         ("// mu ~ normal(m0, 1);\nsigma ~ normal(0, 1); y ~ normal(mu[1], sigma);", ["mu"]),
     ],
 )
