@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         StoreError,
     )
     from refti.evidence import evidence, log_bayes_factor
+    from refti.inputs.numpyro import from_numpyro
     from refti.ladder import power, uniform
     from refti.model import Model
     from refti.references import Reference
@@ -54,6 +55,7 @@ _HOMES = {
         "StoreError",
     ),
     "evidence": ("evidence", "log_bayes_factor"),
+    "inputs.numpyro": ("from_numpyro",),
     "ladder": ("power", "uniform"),
     "model": ("Model",),
     "references": ("Reference",),
@@ -91,6 +93,7 @@ __all__ = [
     "compare",
     "correlation_cholesky",
     "evidence",
+    "from_numpyro",
     "interval",
     "load",
     "log_bayes_factor",
