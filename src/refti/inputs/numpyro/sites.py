@@ -65,8 +65,10 @@ def at_coordinates(coordinates: Mapping[str, Float[Array, "..."]]) -> Callable[[
     """Values of latents at unconstrained coordinates given by name."""
 
     def value_of(site: Site) -> Any:
+        z = coordinates.get(site["name"])
+        if z is None:  # a site that was not there before; its values are drawn
+            return None
         transform = bijection(site)
-        z = coordinates[site["name"]]
         step = site["infer"].get("_scan_current_index")
         if step is not None and z.ndim > len(transform.inverse_shape(site["fn"].shape())):
             z = z[step]  # inside NumPyro's scan a site is one step of the whole
@@ -96,7 +98,8 @@ def is_latent(site: Site) -> bool:
 
 def log_probabilities(site: Site) -> Float[Array, "..."]:
     """What a site adds to the log density, element by element; masks and scales respected."""
-    values = site["fn"].log_prob(site["value"])
+    # In jax.numpy, for NumPyro holds NumPy values against bounds by NumPy, traced ones or not.
+    values = site["fn"].log_prob(jnp.asarray(site["value"]))
     return values if site["scale"] is None else site["scale"] * values
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -30,6 +30,8 @@ from refti.inputs.numpyro.sites import (
 from refti.inputs.numpyro.space import Latent, NumPyroSpace, latents
 from refti.inputs.numpyro.trial import RADIUS, tried
 from refti.model import Model, first_line, warn_of_32_bits, where
+
+T = TypeVar("T")
 
 
 def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Model:
@@ -92,7 +94,13 @@ def _called(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Cal
         ) from error
     except ValueError:  # a function of which Python does not know the arguments
         pass
-    return Call(model, args, kwargs)
+    # Once JAX has seen a NumPy array in 64-bit mode it takes it for one of 64 bits in 32-bit mode
+    # too, and fails there. The user's own arrays must not be the ones it sees.
+    return Call(model, _copied(args), _copied(kwargs))
+
+
+def _copied(arguments: T) -> T:
+    return jax.tree.map(lambda a: a.copy() if isinstance(a, np.ndarray) else a, arguments)
 
 
 class _Outline(NamedTuple):

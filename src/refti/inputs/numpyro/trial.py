@@ -35,7 +35,7 @@ class Numbers(NamedTuple):
     Attributes:
         log_probability: what it adds to the log density.
         masked_out: of a latent, how many elements a mask leaves out.
-        missing: of data, how many values are NaN, if that shows in the log probability.
+        missing: of data, how many values are NaN.
         outside: of data, how many lie outside a support that depends on no other site.
     """
 
@@ -54,16 +54,10 @@ def tried(space: NumPyroSpace, expected: Mapping[str, str]) -> Trial:
     if changing:
         return Trial(changing, [], points[0])
     numbers = run(points[0], 0)
-    faults = _faults(numbers)
+    faults, doubts = _faults_and_doubts(numbers, run.families)
     faults += _random(numbers, run(points[0], 1))
     if not faults and not run.is_written_as(again):
         faults += _random(numbers, again(points[0], 0))
-    doubts = [
-        f'observed site "{name}" has {at.outside} values outside the support of its distribution '
-        f"({run.families[name]}), where NumPyro's log probabilities mean nothing."
-        for name, at in numbers.items()
-        if at.outside
-    ]
     return Trial(faults, doubts, _start(run, points))
 
 
@@ -112,8 +106,7 @@ def _numbers(site: Site) -> Numbers:
         masked_out = jnp.sum(~_mask(site))
     elif kind(site) == "observed":
         value, support = jnp.asarray(site["value"]), site["fn"].support
-        shows = jnp.any(jnp.isnan(log_probability))
-        missing = jnp.where(shows, jnp.sum(jnp.isnan(value)), 0)
+        missing = jnp.sum(jnp.isnan(value))
         if not any(isinstance(bound, jax.core.Tracer) for bound in jax.tree.leaves(support)):
             outside = jnp.sum(~support(value) & _mask(site))
     return Numbers(jnp.sum(log_probability), masked_out, missing, outside)
@@ -127,21 +120,32 @@ def _mask(site: Site) -> Bool[Array, "..."]:
     return mask
 
 
-def _faults(numbers: Mapping[str, Numbers]) -> list[str]:
-    faults = []
+def _faults_and_doubts(
+    numbers: Mapping[str, Numbers], families: Mapping[str, str]
+) -> tuple[list[str], list[str]]:
+    faults, doubts = [], []
     for name, at in numbers.items():
+        spoilt = not np.isfinite(at.log_probability)
+        outside = (
+            f'observed site "{name}" has {at.outside} values outside the support of its '
+            f"distribution ({families[name]})"
+        )
         if at.masked_out:
             faults.append(
                 f'Latent site "{name}" has elements that are masked out, whose prior is flat and '
                 "improper, so that the evidence does not exist. Sample only the elements that "
                 "are used."
             )
-        if at.missing:
+        if at.missing and spoilt:  # those under a mask do no harm
             faults.append(
                 f'observed site "{name}" has {at.missing} NaN among its values. Leave these out, '
                 "or mask them with numpyro.handlers.mask."
             )
-    return faults
+        elif at.outside and spoilt:
+            faults.append(f"{outside}, so its evidence is zero. Check the data.")
+        elif at.outside:  # with NumPyro's validation turned off
+            doubts.append(f"{outside}, where NumPyro's log probabilities mean nothing.")
+    return faults, doubts
 
 
 def _random(one: Mapping[str, Numbers], other: Mapping[str, Numbers]) -> list[str]:
