@@ -50,6 +50,13 @@ def commands() -> None:
     default=True,
     help="See that the prior integrates to one.",
 )
+@click.option(
+    "--draws",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="Posterior draws: .csv of CmdStan (once a chain) or .nc of ArviZ. For one model.",
+)
 @click.option("--kernel", default="hmc", show_default=True, help="hmc or nuts.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -58,6 +65,7 @@ def run(
     store: Path | None,
     rungs: int | None,
     exponent: float,
+    draws: tuple[Path, ...],
     as_json: bool,
     quiet: bool,
     **settings: Any,
@@ -70,6 +78,8 @@ def run(
     import refti
 
     names = _distinct_names(targets)
+    if draws and len(targets) > 1:
+        raise SettingsError(f"--draws are those of one model; got {len(targets)} models.")
     settings = {name: value for name, value in settings.items() if value is not None}
     ladder = None if rungs is None else refti.power(rungs, exponent)
     models = {name: _load_model(target) for name, target in zip(names, targets, strict=True)}
@@ -80,7 +90,12 @@ def run(
             click.echo(f"{name}: {model.dim} parameters", err=True)
         try:
             results[name] = refti.evidence(
-                model, ladder=ladder, store=folder, progress=not (quiet or as_json), **settings
+                model,
+                ladder=ladder,
+                draws=list(draws) or None,
+                store=folder,
+                progress=not (quiet or as_json),
+                **settings,
             )
         except (refti.ModelError, refti.ReferenceFitError, refti.SamplingError) as error:
             if len(models) == 1:
