@@ -31,6 +31,8 @@ ORDER = [
     "preflight",
     "mode",
     "landscape",
+    "cmdstan",
+    "posteriors",
     "given",
     "references",
     "path",

@@ -55,6 +55,13 @@ def commands() -> None:
     default=True,
     help="See that the prior integrates to one.",
 )
+@click.option(
+    "--draws",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    metavar="FILE",
+    help="Posterior draws: .csv of CmdStan (once a chain) or .nc of ArviZ. For one model.",
+)
 @click.option("--kernel", default="hmc", show_default=True, help="hmc or nuts.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -65,6 +72,7 @@ def run(
     store: Path | None,
     rungs: int | None,
     exponent: float,
+    draws: tuple[Path, ...],
     as_json: bool,
     quiet: bool,
     **settings: Any,
@@ -80,6 +88,8 @@ def run(
 
     files = _data_files(targets, data)
     names = _distinct_names(targets, files)
+    if draws and len(targets) > 1:
+        raise SettingsError(f"--draws are those of one model; got {len(targets)} models.")
     settings = {name: value for name, value in settings.items() if value is not None}
     ladder = None if rungs is None else refti.power(rungs, exponent)
     loud = not (quiet or as_json)
@@ -93,7 +103,12 @@ def run(
             click.echo(f"{name}: {model.dim} parameters", err=True)
         try:
             results[name] = refti.evidence(
-                model, ladder=ladder, store=folder, progress=loud, **settings
+                model,
+                ladder=ladder,
+                draws=list(draws) or None,
+                store=folder,
+                progress=loud,
+                **settings,
             )
         except (refti.ModelError, refti.ReferenceFitError, refti.SamplingError) as error:
             if len(models) == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -20,6 +20,7 @@ from refti.estimators import Estimate
 from refti.given import unconstrained_draws
 from refti.loop import INTERRUPTED, Loop, Outcome
 from refti.model import Model
+from refti.posteriors import Posterior
 from refti.progress import Progress
 from refti.references import fit
 from refti.rejections import Rejections
@@ -53,7 +54,7 @@ def evidence(
     kept: int | None = None,
     kernel: KernelName = "hmc",
     check_prior: bool = True,
-    draws: Mapping[str, Any] | None = None,
+    draws: Posterior | None = None,
     store: str | FilePath | None = None,
     progress: Progress | bool | None = None,
 ) -> Evidence:
@@ -82,8 +83,11 @@ def evidence(
         kept: draws of each chain that are kept; as many as the target error asks for if not given.
         kernel: "hmc" or "nuts".
         check_prior: whether a prior given apart is seen to integrate to one, by a run of its own.
-        draws: posterior draws by parameter name, [chain, draw, ...] or [draw, ...], which take
-            the place of the pilot's.
+        draws: posterior draws, which take the place of the pilot's: a dictionary of arrays by
+            parameter name, [chain, draw, ...] or [draw, ...]; an InferenceData of ArviZ, or an
+            xarray DataTree, with a group "posterior"; an xarray Dataset; a netCDF file (.nc) of
+            these; or CSV files of CmdStan, one a chain. Variables that are no parameters are
+            ignored.
         store: a directory to keep the run in; a run of the same model and settings that came to
             its end there, be it that of its budget, is read from it instead of sampled again.
         progress: True or False to show progress or not, or a function of (stage, done, total);

@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from refti.errors import ModelError
 from refti.model import Model
+from refti.posteriors import Posterior, named_draws
 
 
-def unconstrained_draws(model: Model, draws: Mapping[str, Any]) -> np.ndarray:
+def unconstrained_draws(model: Model, draws: Posterior) -> np.ndarray:
     """The user's posterior draws as x[draw, dim], after their names and shapes were checked."""
-    missing = [name for name in model.parameters if name not in draws]
-    if missing:
-        raise ModelError(
-            f"draws= must hold every parameter of the model; {', '.join(missing)} missing, got "
-            f"{', '.join(map(str, draws))}."
-        )
     flat: dict[str, np.ndarray] = {}
     faults = []
+    held = named_draws(draws, model.parameters)
     for name, parameter in model.parameters.items():
-        values = np.asarray(draws[name], dtype=np.float64)
+        values = held[name]
         lead = values.ndim - len(parameter.shape)
         if lead not in (1, 2) or values.shape[lead:] != parameter.shape:
             faults.append(

@@ -10,6 +10,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.extend.core import ClosedJaxpr
 from jaxtyping import Array, Float
 
 from refti.density import (
@@ -280,7 +281,7 @@ def _traced_factor(
         raise
     except jax.errors.JAXTypeError as error:
         raise ModelError(
-            f"{role} cannot be traced by JAX: {_first_line(error)} ({_where(error)}). Write it "
+            f"{role} cannot be traced by JAX: {first_line(error)} ({where(error)}). Write it "
             "with jax.numpy and without Python branches on parameter values, or give it to "
             "refti.from_callable, which takes any function but has no gradients."
         ) from error
@@ -290,16 +291,21 @@ def _traced_factor(
         )
         raise ModelError(
             f"{role} failed when called with {expected}: {type(error).__name__}: "
-            f"{_first_line(error)} ({_where(error)})."
+            f"{first_line(error)} ({where(error)})."
         ) from error
+    warn_of_32_bits(program, role, stacklevel=5)
+    return traced(program)
+
+
+def warn_of_32_bits(program: ClosedJaxpr, role: str, *, stacklevel: int) -> None:
+    """Nothing, after a warning if the program uses data of 32 bits."""
     held = (*program.consts, *inner_constants(program.jaxpr))
     if any(getattr(array, "dtype", None) == jnp.float32 for array in held):
         warnings.warn(
             f"{role} uses arrays of 32-bit numbers from outside, whose digits past the seventh "
             "are lost. Keep data in NumPy arrays (64-bit), not in jax.numpy ones.",
-            stacklevel=4,
+            stacklevel=stacklevel,
         )
-    return traced(program)
 
 
 def wants_keywords(function: Callable[..., Any], parameters: Mapping[str, Shaped]) -> bool:
@@ -325,12 +331,13 @@ def _check_output(value: Any, role: str) -> None:
         raise ModelError(f"{role} must return a real number; got {dtype}.")
 
 
-def _first_line(error: BaseException) -> str:
+def first_line(error: BaseException) -> str:
+    """The first line of an error's message."""
     lines = [line for line in str(error).splitlines() if line.strip()]
     return lines[0].strip() if lines else ""
 
 
-def _where(error: BaseException) -> str:
+def where(error: BaseException) -> str:
     """The line of the user's code in which the error arose."""
     place = "in the function given"
     traceback = error.__traceback__

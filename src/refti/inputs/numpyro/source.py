@@ -1,0 +1,163 @@
+"""from_numpyro(): the model of a NumPyro function and its arguments."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import numpyro
+from jax.extend.core import ClosedJaxpr
+from jaxtyping import Array, Float
+
+from refti.density import Density, Product, trace, traced
+from refti.errors import ModelError
+from refti.inputs.numpyro.faults import doubts, faults, structure
+from refti.inputs.numpyro.sites import (
+    Call,
+    Kind,
+    Site,
+    at_random,
+    kind,
+    log_jacobian,
+    log_probability,
+    of_kind,
+)
+from refti.inputs.numpyro.space import Latent, NumPyroSpace, latents
+from refti.inputs.numpyro.trial import RADIUS, tried
+from refti.model import Model, first_line, warn_of_32_bits, where
+
+T = TypeVar("T")
+
+
+def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Model:
+    """The model of a NumPyro function called with these arguments.
+
+    The latent sites are the parameters, mapped from unconstrained space by NumPyro's own
+    transforms. Their log probabilities and the Jacobians are the prior, observed sites the
+    likelihood. A `numpyro.factor` may be anything; it counts as part of the prior, so that the
+    check that the prior integrates to one tries it too. Scales, masks and reparametrisations by
+    handlers are respected; the Jacobian of a scaled site is not scaled.
+
+    The function is run here, and never again: what it read from outside is fixed from then on.
+
+    Args:
+        model: a function of NumPyro statements, or one wrapped by NumPyro's handlers.
+        *args: its arguments, such as the data.
+        **kwargs: those given by name.
+    """
+    call = _called(model, args, kwargs)
+    with jax.enable_x64(True):
+        outline = _told(lambda: _outline(call))
+        _refuse(outline.faults)
+        space = NumPyroSpace(call, outline.latents)
+        trial = _told(lambda: tried(space, outline.structure))
+        _refuse(trial.faults)
+        for doubt in (*outline.doubts, *trial.doubts):
+            warnings.warn(doubt, stacklevel=2)
+        prior = _factor(space, ("latent", "factor"))
+        warn_of_32_bits(prior, "The prior of the NumPyro model", stacklevel=3)
+        density: Density = traced(prior)
+        apart = "observed" in outline.kinds
+        if apart:
+            likelihood = _factor(space, ("observed",))
+            warn_of_32_bits(likelihood, "The likelihood of the NumPyro model", stacklevel=3)
+            density = Product((density, traced(likelihood)))
+        return Model.assembled(
+            space,
+            density,
+            prior=traced(prior) if apart else None,
+            start=trial.start,
+            source=f"NumPyro {numpyro.__version__}",
+        )
+
+
+def _called(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
+    if isinstance(model, Model):
+        raise ModelError("This is a refti.Model already; from_numpyro takes a NumPyro function.")
+    if not callable(model):
+        raise ModelError(
+            f"from_numpyro takes a function of NumPyro statements and its arguments; got "
+            f"{type(model).__name__}."
+        )
+    try:
+        inspect.signature(model).bind(*args, **kwargs)
+    except TypeError as error:
+        raise ModelError(
+            f"The arguments do not fit the NumPyro model: {error}. Expected those of "
+            f"{getattr(model, '__name__', 'model')}{inspect.signature(model)}, as in "
+            "refti.from_numpyro(model, x, y=y)."
+        ) from error
+    except ValueError:  # a function of which Python does not know the arguments
+        pass
+    # Once JAX has seen a NumPy array in 64-bit mode it takes it for one of 64 bits in 32-bit mode
+    # too, and fails there. The user's own arrays must not be the ones it sees.
+    return Call(model, _copied(args), _copied(kwargs))
+
+
+def _copied(arguments: T) -> T:
+    return jax.tree.map(lambda a: a.copy() if isinstance(a, np.ndarray) else a, arguments)
+
+
+class _Outline(NamedTuple):
+    """What the statements of a model show before anything is computed."""
+
+    faults: list[str]
+    doubts: list[str]
+    kinds: set[Kind | None]
+    structure: dict[str, str]
+    latents: dict[str, Latent]
+
+
+def _outline(call: Call) -> _Outline:
+    def read(sites: dict[str, Site]) -> _Outline:
+        found = faults(sites)
+        if found:
+            return _Outline(found, [], set(), {}, {})
+        kinds = {kind(site) for site in sites.values()}
+        return _Outline([], [*doubts(sites)], kinds, structure(sites), latents(sites))
+
+    return call.outline(read, at_random(np.random.default_rng(1), RADIUS))
+
+
+def _refuse(found: list[str]) -> None:
+    if found:
+        raise ModelError("\n".join(found))
+
+
+def _factor(space: NumPyroSpace, kinds: tuple[Kind, ...]) -> ClosedJaxpr:
+    """The program of the sites of some kinds; that of the latents has the Jacobian."""
+
+    def log_density(x: Float[Array, " dim"]) -> Float[Array, ""]:
+        sites, coordinates = space.sites(x), space.by_name(x)
+        total = jnp.zeros(())
+        for wanted in kinds:
+            for name, site in of_kind(sites, wanted).items():
+                total = total + log_probability(site)
+                if wanted == "latent":
+                    total = total + log_jacobian(site, coordinates[name])
+        return total
+
+    return _told(lambda: trace(log_density, len(space.coordinates)))
+
+
+def _told(run: Callable[[], Any]) -> Any:
+    """What a run of the user's function gives; its failure is bad input."""
+    try:
+        return run()
+    except ModelError:
+        raise
+    except jax.errors.JAXTypeError as error:
+        raise ModelError(
+            f"The NumPyro model cannot be traced by JAX: {first_line(error)} ({where(error)}). "
+            "Write it with jax.numpy and without Python branches on the values of sites."
+        ) from error
+    except Exception as error:
+        raise ModelError(
+            f"The NumPyro model failed when it was run: {type(error).__name__}: "
+            f"{first_line(error)} ({where(error)})."
+        ) from error
