@@ -206,10 +206,8 @@ def main() -> None:
         for name, sampler in {"Stan's NUTS": stan_sampler, "nutpie, Numba": nutpie_sampler}.items():
             cells = [f"{sampler(data):9.2f}" for data in datas.values()]
             print(f"{name:<24}" + "".join(f"{cell:>20}" for cell in cells), flush=True)
-    first, second, third = compile_seconds()
-    print(
-        f"seconds to compile a first, second and third Stan program: {first:.0f}, {second:.0f}, {third:.0f}"
-    )
+    seconds = ", ".join(f"{taken:.0f}" for taken in compile_seconds())
+    print(f"seconds to compile a first, a second and a third Stan program: {seconds}")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The radiata pine regressions in every language that refti takes.
 
-    refti run examples/radiata/models.py:numpyro_density
-    refti run examples/radiata/models.py:pymc_density examples/radiata/models.py:pymc_adjusted_density
+    cd examples/radiata
+    refti run models.py:numpyro_density models.py:numpyro_adjusted_density
 
 The exact log evidences are -310.1283 (density) and -301.7046 (adjusted density).
 """
