@@ -75,15 +75,17 @@ def pymc_model() -> Any:
 
 def from_pymc_values(values: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """The standard deviations are the lengths of the rows, the factor is the rows at length one."""
-    scaled = np.zeros((K, K))
-    scaled[np.tril_indices(K)] = np.asarray(values["covariance"])
-    sd = np.sqrt((scaled**2).sum(axis=1))
-    return {"sd": sd, "factor": scaled / sd[:, None]}
+    packed = np.asarray(values["covariance"])
+    scaled = np.zeros((*packed.shape[:-1], K, K))
+    scaled[..., *np.tril_indices(K)] = packed
+    sd = np.sqrt((scaled**2).sum(axis=-1))
+    return {"sd": sd, "factor": scaled / sd[..., None]}
 
 
 def to_pymc_values(values: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    scaled = np.asarray(values["sd"])[:, None] * np.asarray(values["factor"])
-    return {"covariance": scaled[np.tril_indices(K)]}
+    """The rows of the factor, times their standard deviations, one after the other."""
+    scaled = np.asarray(values["sd"])[..., None] * np.asarray(values["factor"])
+    return {"covariance": scaled[..., *np.tril_indices(K)]}
 
 
 def pymc_log_jacobian(values: Mapping[str, Any]) -> float:

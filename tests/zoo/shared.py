@@ -18,11 +18,13 @@ from numpyro.distributions import constraints
 
 import refti
 
-# Central differences of order 6: Σ weight (f(+ i h) - f(- i h)) / h, for i = 1, 2, 3.
+# Central differences of order 6: a derivative is Σ weight · f(offset).
 STEP = 0.01
-WEIGHTS = (3 / 4, -3 / 20, 1 / 60)
+OFFSETS = STEP * np.array([-3.0, -2.0, -1.0, 1.0, 2.0, 3.0])
+WEIGHTS = np.array([-1 / 60, 3 / 20, -3 / 4, 3 / 4, -3 / 20, 1 / 60]) / STEP
 
 Values = Mapping[str, Any]
+"""The parameters' values by name, [n, *shape]."""
 
 
 @dataclass(frozen=True)
@@ -41,70 +43,56 @@ class Shared:
         return cls(model, plain, from_own, getattr(zoo, f"to_{source}_values", dict))
 
     def values(self, x: np.ndarray) -> Values:
-        """The shared parameters' values at the source's unconstrained coordinates."""
-        return self.from_own(self.model.constrain(x))
+        """The shared parameters' values at the source's unconstrained coordinates x[n, dim]."""
+        return self.from_own(self.model.space.constrain_all(x))
 
     def coordinates(self, values: Values) -> np.ndarray:
-        """The source's unconstrained coordinates of the shared parameters' values."""
-        return np.asarray(self.model.unconstrain(self.to_own(values)))
+        """The source's unconstrained coordinates [n, dim] of the shared parameters' values."""
+        return self.model.space.unconstrain_all(self.to_own(values))
 
-    def log_densities(self, points: list[Values]) -> np.ndarray:
-        """The log densities of points with respect to the free elements of the parameters."""
-        x = np.stack([self.coordinates(point) for point in points])
-        return self.model.log_densities(x) - [self.log_jacobian(each) for each in x]
+    def log_densities(self, values: Values) -> np.ndarray:
+        """The log densities [n] with respect to the free elements of the shared parameters."""
+        x = self.coordinates(values)
+        return self.model.log_densities(x) - self.log_jacobians(x)
 
-    def slope(self, curve: Callable[[float], Values]) -> float:
-        """The log density's derivative along a curve through the parameters, at its start.
+    def slope(self, x: np.ndarray, direction: np.ndarray) -> float:
+        """The log density's derivative along a curve through the shared parameters.
 
-        It is the gradient of `model.log_density` along the curve, less the Jacobian's change.
+        The curve is a straight line, from x in a direction, in the plain model's coordinates. Its
+        slope is the source's gradient along the curve, less the change of the source's Jacobian.
         """
-        start = self.coordinates(curve(0.0))
-        gradient = np.asarray(jax.grad(self.model.log_density)(start))
-        velocity = derivative(lambda t: self.coordinates(curve(t)))
-        jacobian = derivative(lambda t: self.log_jacobian(self.coordinates(curve(t))))
-        return float(gradient @ velocity - jacobian)
+        line = x + np.append(OFFSETS, 0.0)[:, None] * direction
+        *around, at = self.coordinates(self.plain.space.constrain_all(line))
+        gradient = np.asarray(jax.jit(jax.grad(self.model.log_density))(at))
+        return float(gradient @ (WEIGHTS @ around) - WEIGHTS @ self.log_jacobians(np.array(around)))
 
-    def log_jacobian(self, x: np.ndarray) -> float:
-        """The log determinant of the map from unconstrained coordinates to free elements."""
-        value = self._free(x)
+    def log_jacobians(self, x: np.ndarray) -> np.ndarray:
+        """The log determinants [n] of the map from unconstrained coordinates to free elements."""
+        elements = self._free(x)
+        assert elements.shape == x.shape
         # Where an element is its coordinate itself, its row of the matrix is one of the identity.
-        unchanged = {
-            (row, column)
-            for row, element in enumerate(value)
-            for column in np.flatnonzero(x == element)
-        }
-        rows = sorted(set(range(len(value))) - {row for row, _ in unchanged})
-        columns = sorted(set(range(len(x))) - {column for _, column in unchanged})
-        assert len(value) == len(x)
-        assert len(rows) == len(columns)
-        matrix = np.empty((len(rows), len(columns)))
-        for i, column in enumerate(columns):
-            along = np.eye(len(x))[column]
-            matrix[:, i] = derivative(lambda t, along=along: self._free(x + t * along))[rows]
-        return float(np.linalg.slogdet(matrix)[1])
+        unchanged = np.all(elements[:, :, None] == x[:, None, :], axis=0)
+        rows, columns = ~unchanged.any(axis=1), np.flatnonzero(~unchanged.any(axis=0))
+        if not len(columns):
+            return np.zeros(len(x))
+        moved = OFFSETS[:, None] * np.eye(x.shape[1])[columns, None, :]
+        around = x[:, None, None, :] + moved
+        elements = self._free(around.reshape(-1, x.shape[1])).reshape(around.shape)[..., rows]
+        return np.linalg.slogdet(np.einsum("o,ncor->ncr", WEIGHTS, elements))[1]
 
     def _free(self, x: np.ndarray) -> np.ndarray:
         values = self.values(x)
-        return np.concatenate(
-            [
-                free_elements(support.constraint, np.asarray(values[name]))
-                for name, support in self.plain.parameters.items()
-            ]
-        )
+        elements = [
+            free_elements(support.constraint, np.asarray(values[name]))
+            for name, support in self.plain.supported_space.supports.items()
+        ]
+        return np.concatenate(elements, axis=1)
 
 
 def free_elements(constraint: constraints.Constraint, value: np.ndarray) -> np.ndarray:
-    """The elements of a value with respect to which its density is meant."""
+    """The elements [n, free] of values [n, *shape], with respect to which a density is meant."""
     if constraint is constraints.simplex:
-        return value[:-1]
+        return value[:, :-1]
     if constraint is constraints.corr_cholesky:
-        return value[np.tril_indices(len(value), -1)]
-    return np.ravel(value)
-
-
-def derivative(function: Callable[[float], Any]) -> Any:
-    """The derivative of a function of one variable at 0."""
-    return sum(
-        weight * (np.asarray(function(i * STEP)) - np.asarray(function(-i * STEP))) / STEP
-        for i, weight in enumerate(WEIGHTS, start=1)
-    )
+        return value[:, *np.tril_indices(value.shape[-1], -1)]
+    return value.reshape(len(value), -1)
