@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         StoreError,
     )
     from refti.evidence import evidence, log_bayes_factor
+    from refti.inputs.pymc import from_pymc
     from refti.inputs.stan import from_stan
     from refti.ladder import power, uniform
     from refti.model import Model
@@ -55,6 +56,7 @@ _HOMES = {
         "StoreError",
     ),
     "evidence": ("evidence", "log_bayes_factor"),
+    "inputs.pymc": ("from_pymc",),
     "inputs.stan": ("from_stan",),
     "ladder": ("power", "uniform"),
     "model": ("Model",),
@@ -93,6 +95,7 @@ __all__ = [
     "compare",
     "correlation_cholesky",
     "evidence",
+    "from_pymc",
     "from_stan",
     "interval",
     "load",
