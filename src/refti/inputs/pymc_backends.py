@@ -59,7 +59,7 @@ def _jax_funcify() -> Callable[[Any], Callable[..., Any]]:
     """
 
     def load() -> Callable[[Any], Callable[..., Any]]:
-        before = jax.config.jax_enable_x64
+        before = jax.config.jax_enable_x64  # type: ignore[attr-defined]
         try:
             from pytensor.link.jax.dispatch import jax_funcify
         finally:

@@ -106,7 +106,10 @@ def _random(model: Any) -> list[str]:
         drawn = [
             potential.name
             for potential, graph in named
-            if any(above.owner and isinstance(above.owner.op, RandomVariable) for above in ancestors([graph]))
+            if any(
+                above.owner and isinstance(above.owner.op, RandomVariable)
+                for above in ancestors([graph])
+            )
         ]
         if drawn:
             faults.append(

@@ -152,24 +152,22 @@ def _replaced(outputs: Sequence[Any], replacements: dict[Any, Any]) -> list[Any]
 
     # Not strict, so that the shapes that are known now reach all that depends on them.
     replaced = clone_replace(list(outputs), replacements, rebuild_strict=False)
-    fixed = {}
+    fixed: dict[Any, Any] = {}
     for variable in ancestors(replaced):
         if not isinstance(variable.type, TensorType):
             continue
         if isinstance(variable, SharedVariable):
             fixed[variable] = constant(variable.get_value(), name=variable.name)
-        elif isinstance(variable, Constant) and variable.dtype == "float32":
+        elif isinstance(variable, Constant) and variable.type.dtype == "float32":
             fixed[variable] = constant(variable.data.astype("float64"), name=variable.name)
     return clone_replace(replaced, fixed, rebuild_strict=False)
 
 
 def ancestors(outputs: Sequence[Any]) -> list[Any]:
     """All variables of graphs."""
-    try:
-        from pytensor.graph import traversal
-    except ImportError:  # where it stood before PyTensor 2.34
-        from pytensor.graph import basic as traversal
-    return list(traversal.ancestors(outputs))
+    from pytensor.graph.traversal import ancestors as all_above
+
+    return list(all_above(outputs))
 
 
 def _named(tensor: Any, like: Any) -> Any:
