@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from refti.evidence import evidence, log_bayes_factor
     from refti.inputs.numpyro import from_numpyro
+    from refti.inputs.pymc import from_pymc
     from refti.inputs.stan import from_stan
     from refti.ladder import power, uniform
     from refti.model import Model
@@ -57,6 +58,7 @@ _HOMES = {
     ),
     "evidence": ("evidence", "log_bayes_factor"),
     "inputs.numpyro": ("from_numpyro",),
+    "inputs.pymc": ("from_pymc",),
     "inputs.stan": ("from_stan",),
     "ladder": ("power", "uniform"),
     "model": ("Model",),
@@ -96,6 +98,7 @@ __all__ = [
     "correlation_cholesky",
     "evidence",
     "from_numpyro",
+    "from_pymc",
     "from_stan",
     "interval",
     "load",

@@ -1,0 +1,141 @@
+"""What keeps a PyMC model from having an evidence, found in its graph before anything is run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from refti.errors import ModelError
+from refti.inputs.pymc.graph import ancestors
+
+IMPROPER = ("FlatRV", "HalfFlatRV")
+
+
+def check(model: Any) -> None:
+    """Raises a ModelError with all the faults of what was given as a PyMC model."""
+    try:
+        import pymc
+    except ImportError as missing:
+        raise ModelError(
+            "from_pymc needs the package pymc, which is not installed. "
+            'Run pip install "refti[pymc]".'
+        ) from missing
+    if not isinstance(model, pymc.Model):
+        raise ModelError(
+            f"Expected a pymc.Model; got {type(model).__name__}. Write "
+            "`with pymc.Model() as model: ...`, then refti.from_pymc(model)."
+        )
+    if not model.free_RVs:
+        raise ModelError(
+            "The model has no free variables, so there is nothing to integrate over. Give the "
+            "model at least one unobserved variable with a prior."
+        )
+    faults = [
+        *_discrete(model),
+        *_improper(model),
+        *_wrapped(model),
+        *_random(model),
+        *_short(model),
+    ]
+    if faults:
+        raise ModelError("\n".join(faults))
+
+
+def _discrete(model: Any) -> list[str]:
+    names = [rv.name for rv in model.free_RVs if not rv.dtype.startswith("float")]
+    if not names:
+        return []
+    return [
+        f"Discrete free variables: {_listed(names)}. Evidence needs a density over continuous "
+        "parameters: sum them out first, with pymc_extras.marginalize(model, [...]) or by hand."
+    ]
+
+
+def _improper(model: Any) -> list[str]:
+    names = [rv.name for rv in model.free_RVs if _kind(rv) in IMPROPER]
+    if not names:
+        return []
+    return [
+        f"Improper flat priors: {_listed(names)}. The evidence does not exist under a prior that "
+        "has no finite integral: give a proper one, such as a wide Normal or HalfNormal."
+    ]
+
+
+def _wrapped(model: Any) -> list[str]:
+    """Circular variables: PyMC repeats their density for ever along the real line."""
+    names = [
+        rv.name
+        for rv in model.free_RVs
+        if type(model.rvs_to_transforms[rv]).__name__ == "CircularTransform"
+    ]
+    if not names:
+        return []
+    return [
+        f"Circular transforms: {_listed(names)}. They repeat the density without end, so that its "
+        "integral is infinite: pass default_transform=None, transform=pymc.distributions."
+        "transforms.Interval(-numpy.pi, numpy.pi)."
+    ]
+
+
+def _random(model: Any) -> list[str]:
+    """Parts whose value changes from one evaluation to the next."""
+    from pytensor.tensor.random.op import RandomVariable
+
+    batches = [rv.name for rv in model.observed_RVs if _kind(rv) == "MinibatchRandomVariable"]
+    everything = [*model.free_RVs, *model.observed_RVs, *model.potentials]
+    observed = [model.rvs_to_values[rv] for rv in model.observed_RVs]
+    batches += [
+        variable.name
+        for variable in [*everything, *observed]
+        if any(_kind(above) == "MinibatchOp" for above in ancestors([variable]))
+    ]
+    faults = []
+    if batches:
+        faults.append(
+            f"Minibatches or total_size: {_listed(batches)}. The evidence is that of all the data: "
+            "observe them whole."
+        )
+    simulated = [rv.name for rv in model.basic_RVs if _is_simulator(rv)]
+    if simulated:
+        faults.append(
+            f"Simulators: {_listed(simulated)}. Their likelihood is random and not a density: "
+            "refti needs one it can evaluate."
+        )
+    if not faults:
+        potentials = model.replace_rvs_by_values(model.potentials)
+        named = zip(model.potentials, potentials, strict=True)
+        drawn = [
+            potential.name
+            for potential, graph in named
+            if any(
+                above.owner and isinstance(above.owner.op, RandomVariable)
+                for above in ancestors([graph])
+            )
+        ]
+        if drawn:
+            faults.append(
+                f"Potentials that draw random numbers: {_listed(drawn)}. A density must not change "
+                "from one evaluation to the next: make what they draw a variable of the model."
+            )
+    return faults
+
+
+def _short(model: Any) -> list[str]:
+    names = [rv.name for rv in model.basic_RVs if rv.dtype in ("float16", "float32")]
+    if not names:
+        return []
+    return [
+        f"32-bit variables: {_listed(names)}. Log densities need 64 bits: set "
+        'pytensor.config.floatX = "float64" before the model is built.'
+    ]
+
+
+def _is_simulator(rv: Any) -> bool:
+    return any(base.__name__ == "SimulatorRV" for base in type(rv.owner.op).__mro__)
+
+
+def _kind(variable: Any) -> str:
+    return type(variable.owner.op).__name__ if variable.owner is not None else ""
+
+
+def _listed(names: list[str | None]) -> str:
+    return ", ".join(f'"{name}"' for name in dict.fromkeys(names) if name)
