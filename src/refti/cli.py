@@ -88,8 +88,8 @@ def run(
 
     files = _data_files(targets, data)
     names = _distinct_names(targets, files)
-    if draws and len(targets) > 1:
-        raise SettingsError(f"--draws are those of one model; got {len(targets)} models.")
+    if draws and len(names) > 1:
+        raise SettingsError(f"--draws are those of one model; got {len(names)} models.")
     settings = {name: value for name, value in settings.items() if value is not None}
     ladder = None if rungs is None else refti.power(rungs, exponent)
     loud = not (quiet or as_json)
