@@ -14,9 +14,9 @@ import pytest
 from scipy import stats
 
 import refti
-from refti.inputs.pymc.source import _disagreement, _truth
 from refti.inputs.pymc.backends import density
 from refti.inputs.pymc.graph import all_digits, graphs
+from refti.inputs.pymc.source import _disagreement, _truth
 from refti.reproduce.radiata import EXACT_LOG_Z, SPECIMENS
 
 DATA = np.random.default_rng(5).normal(size=30)
