@@ -173,7 +173,8 @@ def _all(whole: Density, x: Any) -> Any:
 
 def _difference(values: np.ndarray, gradients: np.ndarray, truth: _Truth) -> str | None:
     both = np.isfinite(values) & np.isfinite(truth.values)
-    far = np.abs(values - truth.values) > SAME * (1 + np.abs(truth.values))
+    with np.errstate(invalid="ignore"):  # where both are infinite
+        far = np.abs(values - truth.values) > SAME * (1 + np.abs(truth.values))
     wrong = (both & far) | (np.isfinite(values) & np.isneginf(truth.values))
     if wrong.any():
         i = int(np.argmax(wrong))
