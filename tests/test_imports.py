@@ -33,6 +33,7 @@ ORDER = [
     "landscape",
     "cmdstan",
     "posteriors",
+    "rounding",
     "given",
     "references",
     "path",

@@ -7,6 +7,7 @@ import numpy as np
 from refti.errors import ModelError
 from refti.model import Model
 from refti.posteriors import Posterior, named_draws
+from refti.rounding import restored
 
 
 def unconstrained_draws(model: Model, draws: Posterior) -> np.ndarray:
@@ -23,7 +24,7 @@ def unconstrained_draws(model: Model, draws: Posterior) -> np.ndarray:
                 f"*{parameter.shape}] or [chain, draw, *{parameter.shape}]."
             )
         else:
-            flat[name] = values.reshape(-1, *parameter.shape)
+            flat[name] = restored(values.reshape(-1, *parameter.shape))
     if len({len(values) for values in flat.values()}) > 1:
         faults.append("draws= holds different numbers of draws for different parameters.")
     if faults:

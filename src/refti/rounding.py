@@ -1,0 +1,39 @@
+"""Rounding undone: draws that were written with few digits miss the constraints that join them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+# CmdStan writes 6 or 8 digits unless told otherwise, and 32-bit numbers have 7.
+LOST = 1e-5
+
+
+def restored(values: np.ndarray) -> np.ndarray:
+    """Draws [n, *shape] that sum to one, have length one or are symmetric, exactly so again.
+
+    What holds in every draw up to the digits lost is taken to be a constraint: a simplex, a unit
+    vector, the Cholesky factor of a correlation matrix, a correlation or covariance matrix.
+    Others come back as they are.
+    """
+    if values.ndim < 2 or values.shape[-1] < 2 or not np.isfinite(values).all():
+        return values
+    sums = values.sum(axis=-1, keepdims=True)
+    if (values >= 0).all() and _are_one(sums):
+        return values / sums
+    lengths = np.linalg.norm(values, axis=-1, keepdims=True)
+    if _are_one(lengths):
+        return values / lengths
+    if values.ndim > 2 and values.shape[-1] == values.shape[-2]:
+        return _symmetric(values)
+    return values
+
+
+def _symmetric(values: np.ndarray) -> np.ndarray:
+    mirrored = np.swapaxes(values, -1, -2)
+    scale = np.abs(values).max(axis=(-1, -2), keepdims=True)
+    is_symmetric = bool(np.all(np.abs(values - mirrored) <= LOST * scale))
+    return 0.5 * (values + mirrored) if is_symmetric else values
+
+
+def _are_one(numbers: np.ndarray) -> bool:
+    return bool(np.all(np.abs(numbers - 1) < LOST))
