@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         StoreError,
     )
     from refti.evidence import evidence, log_bayes_factor
+    from refti.inputs.blackbox import from_callable
     from refti.inputs.numpyro import from_numpyro
     from refti.inputs.pymc import from_pymc
     from refti.inputs.stan import from_stan
@@ -57,6 +58,7 @@ _HOMES = {
         "StoreError",
     ),
     "evidence": ("evidence", "log_bayes_factor"),
+    "inputs.blackbox": ("from_callable",),
     "inputs.numpyro": ("from_numpyro",),
     "inputs.pymc": ("from_pymc",),
     "inputs.stan": ("from_stan",),
@@ -97,6 +99,7 @@ __all__ = [
     "compare",
     "correlation_cholesky",
     "evidence",
+    "from_callable",
     "from_numpyro",
     "from_pymc",
     "from_stan",

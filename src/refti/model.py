@@ -74,7 +74,7 @@ class Model:
             "log_prior": log_prior,
             "log_likelihood": log_likelihood,
         }
-        given = _given_functions(functions)
+        given = given_functions(functions)
         space = SupportedSpace(named_parameters(parameters, dim))
         with jax.enable_x64(True):
             factors = {
@@ -220,9 +220,10 @@ def start_of(
     return x
 
 
-def _given_functions(
+def given_functions(
     functions: Mapping[str, Callable[..., Any] | None],
 ) -> dict[str, Callable[..., Any]]:
+    """Those of the functions that were given, after they were seen to make a model together."""
     given = {role: function for role, function in functions.items() if function is not None}
     if set(given) not in ({"log_density"}, {"log_prior", "log_likelihood"}):
         raise ModelError(

@@ -1,0 +1,131 @@
+"""Calls of a user's function of NumPy values, point by point or many at once; no JAX in here.
+
+Worker processes import this file and little else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from refti.errors import ModelError
+
+Style = Literal["vector", "dictionary", "keywords"]
+Batch = Mapping[str, np.ndarray]
+"""Values by name, each [n, *shape]; a vector goes by the name x."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """The function's values [n], NaN where it raised, and what it said at those points."""
+
+    values: np.ndarray
+    messages: Mapping[int, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function and how it wants its arguments.
+
+    Attributes:
+        function: the user's.
+        role: what it is called in messages.
+        style: one vector, one dictionary, or keyword arguments.
+        vectorized: whether it takes a leading axis of points.
+    """
+
+    function: Callable[..., Any]
+    role: str
+    style: Style
+    vectorized: bool
+
+    def __call__(self, batch: Batch) -> Answers:
+        """The answers at all points of a batch."""
+        count = size_of(batch)
+        if not self.vectorized:
+            return joined([self._one(batch, index) for index in range(count)])
+        try:
+            return Answers(self._checked(self.raw(copied(batch)), count))
+        except ModelError:
+            raise
+        except (Exception, SystemExit) as error:
+            if count == 1:
+                return Answers(np.full(1, np.nan), {0: told(error)})
+            # One bad point fails them all, so each is asked by itself.
+            return joined([self(part(batch, index, index + 1)) for index in range(count)])
+
+    def raw(self, arguments: Mapping[str, Any]) -> Any:
+        """What the function returns, whatever that is."""
+        if self.style == "vector":
+            return self.function(arguments["x"])
+        if self.style == "keywords":
+            return self.function(**arguments)
+        return self.function(dict(arguments))
+
+    def _one(self, batch: Batch, index: int) -> Answers:
+        try:
+            value = self.raw({name: _handed(values[index]) for name, values in batch.items()})
+        except (Exception, SystemExit) as error:
+            return Answers(np.full(1, np.nan), {0: told(error)})
+        return Answers(self._checked(value, 1))
+
+    def _checked(self, value: Any, count: int) -> np.ndarray:
+        """The returned numbers as float64[n]; a ModelError says what else came."""
+        wanted = f"an array of {count} numbers, one for each point" if self.vectorized else _ONE
+        try:
+            array = np.asarray(value)
+        except Exception as error:
+            raise ModelError(
+                f"{self.role} must return {wanted}; got {type(value).__name__}."
+            ) from error
+        if array.dtype.kind not in "fiu":
+            got = array.dtype.name if isinstance(value, np.ndarray) else type(value).__name__
+            raise ModelError(f"{self.role} must return {wanted}, real; got {got}.")
+        shapes = ((count,),) if self.vectorized else ((), (1,))
+        if array.shape not in shapes:
+            advice = "" if self.vectorized else " Sum over the observations with np.sum."
+            raise ModelError(
+                f"{self.role} must return {wanted}; got the shape {array.shape}.{advice}"
+            )
+        return array.astype(np.float64).reshape(count)
+
+
+def size_of(batch: Batch) -> int:
+    """How many points a batch has."""
+    return len(next(iter(batch.values())))
+
+
+def part(batch: Batch, start: int, stop: int) -> dict[str, np.ndarray]:
+    """Some points of a batch."""
+    return {name: values[start:stop] for name, values in batch.items()}
+
+
+def copied(batch: Batch) -> dict[str, np.ndarray]:
+    """A batch of its own, which a function may do with as it likes."""
+    return {name: np.array(values, dtype=np.float64) for name, values in batch.items()}
+
+
+def joined(parts: list[Answers]) -> Answers:
+    """The answers of several batches, one after the other."""
+    messages, done = {}, 0
+    for answers in parts:
+        messages.update({done + index: text for index, text in answers.messages.items()})
+        done += len(answers.values)
+    return Answers(np.concatenate([answers.values for answers in parts]), messages)
+
+
+def told(error: BaseException) -> str:
+    """An exception in one line."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
+
+
+def _handed(value: Any) -> Any:
+    """A copy, so that a function that writes to its input changes nothing of ours."""
+    return np.float64(value) if np.ndim(value) == 0 else np.array(value, dtype=np.float64)
+
+
+_ONE = "one number"
