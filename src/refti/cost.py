@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
 
 @dataclass(frozen=True)
 class Cost:
@@ -31,6 +33,30 @@ class OutOfBudgetError(Exception):
     """The budget is spent: a signal within a run, which ends with what it has."""
 
 
+class Paid:
+    """Log densities that a run has paid for, so that none is evaluated twice at one point."""
+
+    MOST = 100_000
+
+    def __init__(self) -> None:
+        self._values: dict[tuple[int, bytes], float] = {}
+
+    def known(self, density: object, x: np.ndarray) -> np.ndarray:
+        """Which of the points x[n, dim] are known."""
+        return np.array([(id(density), row.tobytes()) in self._values for row in x], dtype=bool)
+
+    def read(self, density: object, x: np.ndarray) -> np.ndarray:
+        """The values at known points."""
+        return np.array([self._values[id(density), row.tobytes()] for row in x], dtype=float)
+
+    def keep(self, density: object, x: np.ndarray, values: np.ndarray) -> None:
+        """Adds values, and forgets the oldest where there are too many."""
+        new = {(id(density), row.tobytes()): float(v) for row, v in zip(x, values, strict=True)}
+        self._values.update(new)
+        while len(self._values) > self.MOST:
+            self._values.pop(next(iter(self._values)), None)
+
+
 class Meter:
     """Counts evaluations, seconds and compiled programs while a run goes on."""
 
@@ -42,11 +68,19 @@ class Meter:
         self._lock = Lock()
         self.gradients = 0
         self.densities = 0
+        self.paid = Paid()
 
     def count(self, *, gradients: int = 0, densities: int = 0) -> None:
         """Adds evaluations; from any thread."""
         with self._lock:
             self.gradients += gradients
+            self.densities += densities
+
+    def reserve(self, densities: int) -> None:
+        """Counts densities before they are evaluated, or ends the run if there is no room."""
+        with self._lock:
+            if self.spent + densities > self.budget.evaluations or self.exhausted:
+                raise OutOfBudgetError
             self.densities += densities
 
     def call(self, program: Any, *arguments: Any, **options: Any) -> Any:
@@ -64,8 +98,12 @@ class Meter:
     @property
     def exhausted(self) -> bool:
         """Whether the budget is spent."""
-        spent = self.gradients + self.densities
-        return spent >= self.budget.evaluations or self._seconds >= self.budget.seconds
+        return self.spent >= self.budget.evaluations or self._seconds >= self.budget.seconds
+
+    @property
+    def spent(self) -> int:
+        """All evaluations so far."""
+        return self.gradients + self.densities
 
     @property
     def _seconds(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -36,6 +37,7 @@ STRETCH = 25  # iterations between two looks at a run: exchanges, budget, progre
 CHAINS = 8
 MAX_EVALUATIONS = 20_000_000
 PRIOR_EVALUATIONS = 500_000
+NEED_GRADIENTS = ("variational", "variational_diagonal")
 
 
 def evidence(
@@ -81,7 +83,8 @@ def evidence(
         warmup: iterations of each chain that adapt it and are thrown away; a few hundred if not
             given.
         kept: draws of each chain that are kept; as many as the target error asks for if not given.
-        kernel: "hmc" or "nuts".
+        kernel: "hmc", "nuts", or "elliptical", which needs no gradients and which models without
+            them get in any case.
         check_prior: whether a prior given apart is seen to integrate to one, by a run of its own.
         draws: posterior draws, which take the place of the pilot's: a dictionary of arrays by
             parameter name, [chain, draw, ...] or [draw, ...]; an InferenceData of ArviZ, or an
@@ -109,6 +112,7 @@ def evidence(
         check_prior=check_prior,
     )
     _expect_model(model)
+    asked = _for_models(asked, [model])
     with computing():
         power = paths.power_posteriors(model) if asked.path == "power" else None
         _check_stations(model, asked)
@@ -161,6 +165,7 @@ def log_bayes_factor(
     _expect_model(model_b)
     whole = paths.model_switch(model_a, model_b)
     models = [model_a, model_b]
+    asked = _for_models(asked, models)
     with computing():
         return _run(
             LogRatio, models, lambda plan: plan.between(models, whole), asked, None, store, progress
@@ -289,6 +294,25 @@ def _facts(outcome: Outcome) -> dict[str, Any]:
         facts["chosen_because"] = choice.reason
         facts["lengths"] = {name: float(value) for name, value in choice.lengths.items()}
     return facts
+
+
+def _for_models(asked: Settings, models: Sequence[Model]) -> Settings:
+    """The settings with a kernel that these models allow, and nothing that they do not have."""
+    stations = [station for station in asked.stations if isinstance(station, Model)]
+    if all(model.has_gradient for model in (*models, *stations)):
+        return asked
+    needing = [
+        f"reference {station!r}" if isinstance(station, str) else f"a Taylor expansion ({station})"
+        for station in asked.stations
+        if isinstance(station, int) or station in NEED_GRADIENTS
+    ]
+    if needing:
+        raise SettingsError(
+            f"{' and '.join(needing).capitalize()} cannot be had for a model without gradients. "
+            "Use reference='auto', 'covariance', 'laplace' or 'student', or write the model in "
+            "JAX as a refti.Model."
+        )
+    return replace(asked, kernel="elliptical")
 
 
 def _check_stations(model: Model, asked: Settings) -> None:

@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from refti.blind import survey_by_values
 from refti.errors import ModelError
 from refti.landscape import Landscape, refuse_improper, refuse_overflow, survey
 from refti.mode import Mode
@@ -22,8 +23,10 @@ from refti.sampling.rung import Rung, advanced, placed, warmed_up
 from refti.sampling.whitening import of_draws, whitening
 
 STRETCHES = 5  # of the pilot that are kept
+FEW_STRETCHES = 2  # where evaluations are dear; more follow where they help
 GIVEN_STRETCHES = 2  # drawn to compare the user's draws with
 TEMPERATURES = (10.0, 10.0, 30.0, 100.0, 100.0, 1000.0)  # at which other modes are searched for
+FEW_TEMPERATURES = (10.0, 100.0, 1000.0)  # where evaluations are dear
 WIDEST = 1000.0  # spreads of the mode within which they are
 FAR_OFF = 3.0  # standard deviations of the log density between the user's draws and ours
 
@@ -84,7 +87,10 @@ class Exploration:
     def landscape(self) -> Landscape:
         """The peaks of the density, after it was seen to fall away from them."""
         self.progress("finding the modes", 0, 1)
-        found = survey(self.evaluate, self.starts, self.engine.seed, self._wander)
+        if self.leg.has_gradient:
+            found = survey(self.evaluate, self.starts, self.engine.seed, self._wander)
+        else:
+            found = survey_by_values(self.evaluate, self.starts, self._wander)
         refuse_improper(self.model, self.evaluate, found.mode, self.engine.seed)
         refuse_overflow(self.model, found.mode)
         self.progress("finding the modes", 1, 1)
@@ -128,7 +134,7 @@ class Exploration:
             apart=self.modes_apart,
             progress=lambda done, total: self.progress("finding the posterior", done, total),
         )
-        return self._kept(rung, STRETCHES)
+        return self._kept(rung, STRETCHES if self.leg.has_gradient else FEW_STRETCHES)
 
     def continued(self, pilot: Pilot) -> Pilot:
         """The pilot with as many draws again."""
@@ -182,20 +188,23 @@ class Exploration:
 
         At a temperature T the density to the power 1 / T is as much wider as the root of T, and
         the dips in it are T times shallower: modes 30 spreads apart are one hill at T = 100.
-        Given are the last point of every chain, and as many that are highest for their distance.
+        Given are the last points of chains, and as many that are highest for their distance.
         """
         engine, chains = self.engine, self.engine.chains
         wide = gaussian(mode, WIDEST * factor, 0.0)
         leg = Leg(wide, self.model.density)
         x = np.broadcast_to(mode, (chains, len(mode)))
         found = []
-        for index, temperature in enumerate(TEMPERATURES):
+        temperatures, each = (TEMPERATURES, chains)
+        if not self.leg.has_gradient:
+            temperatures, each = FEW_TEMPERATURES, chains // 2
+        for index, temperature in enumerate(temperatures):
             wider = whitening(mode, np.sqrt(temperature) * factor)
             rung = placed(leg, 1 / temperature, x, wider, engine)
             key = engine.key(11, int(self.lam), index)
             _, trace = advanced(leg, rung, key, engine, adapting=True)
             x = np.asarray(trace.x[:, -1])
-            found += [x, _highest_for_distance(trace, 1 / temperature, rung)[:chains]]
+            found += [x[:each], _highest_for_distance(trace, 1 / temperature, rung)[:each]]
         return np.concatenate(found)
 
     def _around_peaks(self) -> np.ndarray:

@@ -31,16 +31,22 @@ HIGH = 3.0  # nats below the mode above which a plateau far out is no matter of 
 
 @dataclass(frozen=True, eq=False)
 class Landscape:
-    """The highest mode found and all peaks, x[peak, dim], that mode first."""
+    """The highest mode found and all peaks, x[peak, dim], that mode first.
+
+    `spread` is a factor of about the covariance there, for a mode without curvature.
+    """
 
     mode: Mode
     peaks: np.ndarray
+    spread: np.ndarray | None = None
 
     @property
     def factor(self) -> np.ndarray:
         """The spread about the mode as a factor of a covariance; the identity if it has none."""
         factor = self.mode.factor()
-        return np.eye(len(self.mode.x)) if factor is None else factor
+        if factor is not None:
+            return factor
+        return np.eye(len(self.mode.x)) if self.spread is None else self.spread
 
 
 def survey(
@@ -74,7 +80,7 @@ def survey(
     found = hills[(distances > SAME) & (heights > mode.log_density - 2 * depth)]
     ends = [
         climb(evaluate, hill, factor=factor, iterations=CLIMB_STEPS)
-        for hill in _distinct(found, factor)
+        for hill in distinct(found, factor)
     ]
     ends = sorted([*ends, (mode.x, mode.log_density)], key=lambda end: -end[1])
     if ends[0][1] > mode.log_density + DIP:
@@ -83,7 +89,7 @@ def survey(
             return Landscape(mode, starts)
     peaks = [mode.x]
     for x, value in ends:
-        if value > mode.log_density - depth and all(_apart(evaluate, x, peak) for peak in peaks):
+        if value > mode.log_density - depth and all(apart(evaluate, x, peak) for peak in peaks):
             peaks.append(x)
     return Landscape(mode, np.stack(peaks))
 
@@ -151,7 +157,7 @@ def _far(mode: Mode, factor: np.ndarray, seed: int) -> np.ndarray:
     return np.stack(points)
 
 
-def _distinct(hills: np.ndarray, factor: np.ndarray) -> list[np.ndarray]:
+def distinct(hills: np.ndarray, factor: np.ndarray) -> list[np.ndarray]:
     """One of those that are about the same."""
     kept: list[np.ndarray] = []
     for hill in hills:
@@ -160,7 +166,7 @@ def _distinct(hills: np.ndarray, factor: np.ndarray) -> list[np.ndarray]:
     return kept
 
 
-def _apart(evaluate: ValueAndGradient, a: np.ndarray, b: np.ndarray) -> bool:
+def apart(evaluate: ValueAndGradient, a: np.ndarray, b: np.ndarray) -> bool:
     """Whether the density dips between two points."""
     between = np.linspace(0, 1, 18)[1:-1, None]
     values, _ = evaluate(np.concatenate([a[None], b[None], a + between * (b - a)]))

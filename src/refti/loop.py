@@ -33,7 +33,9 @@ from refti.sampling.whitening import of_draws
 from refti.settings import Settings
 
 WARMUP_BESIDE = 150  # iterations of chains begun where those of the next rung stand
+WARMUP_BESIDE_BY_VALUES = 50
 FIRST_ROUND = 4  # stretches of every rung
+FIRST_ROUND_BY_VALUES = 2
 ROUNDS = 10
 MOST_MOVES = 8
 REFITS = 2
@@ -137,7 +139,8 @@ class Loop:
 
     @property
     def _warmup_beside(self) -> int:
-        return WARMUP_BESIDE if self.asked.warmup is None else self.asked.warmup
+        usual = WARMUP_BESIDE if self.route.path.has_gradient else WARMUP_BESIDE_BY_VALUES
+        return usual if self.asked.warmup is None else self.asked.warmup
 
     def _last(self, leg: Leg, index: int) -> Rung:
         """Chains at the end of a leg: those at hand at the end of the path, or new ones."""
@@ -154,7 +157,8 @@ class Loop:
     def _round(self, index: int) -> None:
         """As many steps again as were made so far, or as many as were asked for."""
         stretch, kept = self.engine.stretch, self.asked.kept
-        total = FIRST_ROUND * 2**index if kept is None else -(-kept // stretch)
+        first = FIRST_ROUND if self.route.path.has_gradient else FIRST_ROUND_BY_VALUES
+        total = first * 2**index if kept is None else -(-kept // stretch)
         for i in range(len(self.states)):
             while len(self.states[i].blocks) < total:
                 self.states[i] = stepped(self.states[i], self.engine)
@@ -179,7 +183,7 @@ class Loop:
         checks = {check.name: check for check in conclusion.checks}
         size, error = checks["effective draws"], checks["target error"]
         factor = max(size.threshold / max(size.value, 1.0), (error.value / error.threshold) ** 2)
-        return self.engine.meter.gradients * factor > self.asked.max_evaluations
+        return self.engine.meter.spent * factor > self.asked.max_evaluations
 
     def _refit(self) -> bool:
         """Whether the reference was fitted anew, to all draws of the posterior made so far.
@@ -251,7 +255,8 @@ def sharpened(state: LegState, engine: Engine, index: int) -> LegState:
     if not state.exact or share.inside == share.drawn:
         return state
     error = mbar(collected(state).draws).error
-    budget, turn = engine.meter.gradients, 0
+    meter, turn = engine.meter, 0
+    budget = meter.gradients if state.leg.has_gradient else meter.densities // 2
     while share.log_error > max(error / 3, 1e-4) and share.drawn < budget:
         key = engine.key(10, state.index, index, turn)
         _, _, share = count_inside(state.leg, share, key, engine)

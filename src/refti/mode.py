@@ -68,7 +68,12 @@ def find_mode(evaluate: ValueAndGradient, start: np.ndarray) -> Mode:
 
 
 def climb(
-    evaluate: ValueAndGradient, start: np.ndarray, *, factor: np.ndarray, iterations: int
+    evaluate: ValueAndGradient,
+    start: np.ndarray,
+    *,
+    factor: np.ndarray,
+    iterations: int,
+    tolerance: float = 1e-13,
 ) -> tuple[np.ndarray, float]:
     """The point that L-BFGS reaches in the coordinates of a factor, and the log density there."""
 
@@ -83,7 +88,7 @@ def climb(
         np.zeros_like(start),
         jac=True,
         method="L-BFGS-B",
-        options={"maxiter": iterations, "maxcor": 20, "ftol": 1e-13, "gtol": 1e-7},
+        options={"maxiter": iterations, "maxcor": 20, "ftol": tolerance, "gtol": 1e-7},
     )
     return start + factor @ found.x, -float(found.fun)
 

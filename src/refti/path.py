@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import jax
 
-from refti.density import Density
+from refti.density import Density, Opaque
 from refti.errors import PathError
 from refti.model import Model
 from refti.references import Reference
@@ -23,6 +23,11 @@ class Leg:
     start: Density
     end: Density
 
+    @property
+    def has_gradient(self) -> bool:
+        """Whether both densities can be differentiated."""
+        return not isinstance(self.start, Opaque) and not isinstance(self.end, Opaque)
+
 
 @dataclass(frozen=True)
 class Path:
@@ -31,6 +36,11 @@ class Path:
     name: str
     legs: tuple[Leg, ...]
     log_z_start: float | None
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether every leg can be differentiated."""
+        return all(leg.has_gradient for leg in self.legs)
 
 
 def referenced(reference: Reference, model: Model) -> Path:

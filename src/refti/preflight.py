@@ -33,17 +33,34 @@ def preflight(
             f"x = {np.array2string(candidates[0], precision=3, threshold=6)} (unconstrained). "
             "Check the density there, or give start= with values at which it is finite."
         )
+    starts = candidates[inside][np.argsort(-values[inside])]
+    if not model.has_gradient:
+        _refuse_chance(model, starts[:POINTS])
+        return starts
     faults = []
     if not np.any(gradients[inside] != 0):
         faults.append(
             f"The gradient of the log density is zero or NaN at all {int(inside.sum())} start "
             "points with a finite value: the density is constant, or not differentiable by JAX."
         )
-    starts = candidates[inside][np.argsort(-values[inside])]
     faults += _wrong_gradients(evaluate, starts[:POINTS], rng)
     if faults:
         raise ModelError("\n".join(faults))
     return starts
+
+
+def _refuse_chance(model: Model, points: np.ndarray) -> None:
+    """Nothing, or a ModelError where the same points give other values the second time."""
+    first, second = model.log_densities(points), model.log_densities(points)
+    other = ~np.isclose(first, second, rtol=1e-8, atol=1e-8, equal_nan=True)
+    if other.any():
+        at = int(np.argmax(other))
+        raise ModelError(
+            f"The log density must be the same at the same point; got {first[at]:.10g} and then "
+            f"{second[at]:.10g} at x = {np.array2string(points[at], precision=3, threshold=6)} "
+            "(unconstrained). Stochastic likelihoods are not supported: fix the seed inside the "
+            "function, or average until the noise is below 1e-8."
+        )
 
 
 def _wrong_gradients(

@@ -23,6 +23,7 @@ from refti.sampling.rung import Rung
 from refti.settings import Settings
 
 WARMUP = 300  # iterations in which chains find a density
+WARMUP_BY_VALUES = 75  # where they have nothing but coordinates to learn, and evaluations are dear
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +57,8 @@ class Planner:
         self, model: Model, leg: Leg, lam: float, given: np.ndarray | None = None
     ) -> Exploration:
         """What can be known of one end of a leg."""
-        warmup = WARMUP if self.asked.warmup is None else self.asked.warmup
+        usual = WARMUP if leg.has_gradient else WARMUP_BY_VALUES
+        warmup = usual if self.asked.warmup is None else self.asked.warmup
         return Exploration(model, leg, lam, self.engine, warmup, self.report, given)
 
     def from_prior(self, model: Model, path: Path, given: np.ndarray | None) -> Route:

@@ -6,17 +6,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from refti.cost import Meter
-from refti.density import log_densities
+from refti.density import Density, Opaque, log_densities
 from refti.model import ValueAndGradient
 from refti.path import Leg
+from refti.references import Reference
 from refti.sampling.lanes import begin
 from refti.sampling.whitening import plain
+
+WIDTHS = (16, 256)  # points for which a density is compiled where their number varies
 
 
 def value_and_gradient(leg: Leg, lam: float, chains: int, meter: Meter) -> ValueAndGradient:
     """A function from points x[n, dim] to log q_lam and its gradient, -inf and 0 outside.
 
-    Points are handed over in the shape of the lanes, so that no other program is compiled.
+    Points are handed over in the shape of the lanes, so that no other program is compiled. The
+    gradient of a leg that has none is NaN.
     """
 
     def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -30,7 +34,29 @@ def value_and_gradient(leg: Leg, lam: float, chains: int, meter: Meter) -> Value
         meter.count(gradients=count)
         return np.concatenate(values)[:count], np.concatenate(gradients)[:count]
 
-    return evaluate
+    def without_gradient(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return on_rung(leg, lam, x, meter), np.full(x.shape, np.nan)
+
+    return evaluate if leg.has_gradient else without_gradient
+
+
+def on_rung(leg: Leg, lam: float, x: np.ndarray, meter: Meter) -> np.ndarray:
+    """log q_lam at points x[n, dim] by values alone, -inf outside.
+
+    At lambda = 0 and 1 only that end is looked at; in between, the end only where the start is
+    not zero.
+    """
+    if lam in (0, 1):
+        value = paid(leg.end if lam == 1 else leg.start, x, meter)
+        return np.where(np.isfinite(value), value, -np.inf)
+    start = paid(leg.start, x, meter)
+    inside = np.isfinite(start)
+    end = np.full(len(x), -np.inf)
+    end[inside] = paid(leg.end, x[inside], meter)
+    inside &= np.isfinite(end)
+    value = np.full(len(x), -np.inf)
+    value[inside] = (1 - lam) * start[inside] + lam * end[inside]
+    return value
 
 
 def values(leg: Leg, x: np.ndarray, meter: Meter) -> tuple[np.ndarray, np.ndarray]:
@@ -38,10 +64,54 @@ def values(leg: Leg, x: np.ndarray, meter: Meter) -> tuple[np.ndarray, np.ndarra
 
     The densities are two programs, so that the end's serves whatever the start is.
     """
+    if not leg.has_gradient:
+        return paid_values(leg, x, meter)
     meter.count(densities=len(x))
     end, start = (
         np.asarray(meter.call(log_densities, density, jnp.asarray(x)))
         for density in (leg.end, leg.start)
     )
+    return end, _delta(end, start)
+
+
+def paid_values(leg: Leg, x: np.ndarray, meter: Meter) -> tuple[np.ndarray, np.ndarray]:
+    """The same at any number of points, those that are known already for nothing."""
+    end, start = (paid(density, x, meter) for density in (leg.end, leg.start))
+    return end, _delta(end, start)
+
+
+def paid(density: Density, x: np.ndarray, meter: Meter) -> np.ndarray:
+    """The log densities at points x[n, dim], as they come, each paid for once.
+
+    A reference costs nothing that counts.
+    """
+    if isinstance(density, Reference):
+        return _by_jax(density, x, meter)
+    known = meter.paid.known(density, x)
+    new = x[~known]
+    found = np.empty(len(x))
+    found[known] = meter.paid.read(density, x[known])
+    if len(new):
+        meter.reserve(len(new))
+        fresh = density.log_densities(new) if isinstance(density, Opaque) else None
+        found[~known] = _by_jax(density, new, meter) if fresh is None else fresh
+        meter.paid.keep(density, new, found[~known])
+    return found
+
+
+def _delta(end: np.ndarray, start: np.ndarray) -> np.ndarray:
     inside = np.isfinite(end) & np.isfinite(start)
-    return end, np.where(inside, np.where(inside, end, 0.0) - np.where(inside, start, 0.0), -np.inf)
+    return np.where(inside, np.where(inside, end, 0.0) - np.where(inside, start, 0.0), -np.inf)
+
+
+def _by_jax(density: Density, x: np.ndarray, meter: Meter) -> np.ndarray:
+    """The log densities at any number of points, by programs for a few numbers of them."""
+    if len(x) == 0:
+        return np.zeros(0)
+    width = next((w for w in WIDTHS if len(x) <= w), WIDTHS[-1])
+    padded = np.concatenate([x, np.broadcast_to(x[-1:], (-len(x) % width, x.shape[1]))])
+    parts = [
+        np.asarray(meter.call(log_densities, density, jnp.asarray(rows)))
+        for rows in np.split(padded, len(padded) // width)
+    ]
+    return np.concatenate(parts)[: len(x)]

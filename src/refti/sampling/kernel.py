@@ -14,7 +14,7 @@ from jaxtyping import Array, Float, Key
 
 from refti.path import Leg
 
-KernelName = Literal["hmc", "nuts"]
+KernelName = Literal["hmc", "nuts", "elliptical"]
 Position = tuple[Float[Array, " dim"], Float[Array, ""]]
 """Whitened coordinates, and a slot that never moves from 0 and whose gradient is delta.
 

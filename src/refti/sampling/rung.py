@@ -11,12 +11,16 @@ import numpy as np
 from blackjax.mcmc.hmc import HMCState
 
 from refti.path import Leg
+from refti.sampling.elliptical import Base, Standing, strolled
 from refti.sampling.engine import Engine
+from refti.sampling.evaluation import on_rung, paid_values
+from refti.sampling.kernel import OUTSIDE
 from refti.sampling.lanes import Lanes, Trace, Whitening, advance, begin, fresh_steps
 from refti.sampling.whitening import refit
 
 QUARTER_TURN = np.pi / 2  # the trajectory length that forgets a standard normal's start
 TARGET_ACCEPTANCE = 0.85
+FREEDOM = 8.0  # degrees of freedom of the base of elliptical moves
 FEW_DIVERGENCES = 0.001  # the share of iterations above which a rung's steps are made shorter
 
 
@@ -34,21 +38,25 @@ class Rung:
 
     lam: float
     whitening: Whitening
-    lanes: Lanes
+    lanes: Lanes | Standing
     target: float = TARGET_ACCEPTANCE
     moves: int = 1
 
     @property
-    def x(self) -> np.ndarray:
-        """Where the chains are, x[chain, dim]."""
-        location, factor = (np.asarray(a) for a in self.whitening)
-        u, _ = self.lanes.state.position
-        return location + np.asarray(u) @ factor.T
+    def step_size(self) -> float | None:
+        """The step size that adaptation arrived at, where moves have one."""
+        if isinstance(self.lanes, Standing):
+            return None
+        return float(np.exp(np.asarray(self.lanes.steps.log_step_size_avg)))
 
     @property
-    def step_size(self) -> float:
-        """The step size that adaptation arrived at."""
-        return float(np.exp(np.asarray(self.lanes.steps.log_step_size_avg)))
+    def x(self) -> np.ndarray:
+        """Where the chains stand, x[chain, dim]."""
+        if isinstance(self.lanes, Standing):
+            return self.lanes.x
+        u, _ = self.lanes.state.position
+        location, factor = (np.asarray(a) for a in self.whitening)
+        return location + np.asarray(u) @ factor.T
 
 
 def placed(
@@ -62,6 +70,8 @@ def placed(
     target: float = TARGET_ACCEPTANCE,
 ) -> Rung:
     """A rung whose chains stand at x[chain, dim]."""
+    if engine.kernel == "elliptical":
+        return Rung(lam, whitening, _standing(leg, lam, x, engine), target)
     size = 0.7 * x.shape[1] ** -0.25 if step_size is None else step_size
     steps = engine.meter.call(fresh_steps, jnp.asarray(size))
     state = _state(leg, lam, x, whitening, engine)
@@ -70,6 +80,8 @@ def placed(
 
 def moved_to(leg: Leg, rung: Rung, x: np.ndarray, engine: Engine) -> Rung:
     """The rung with its chains at x[chain, dim] instead."""
+    if isinstance(rung.lanes, Standing):
+        return replace(rung, lanes=_standing(leg, rung.lam, x, engine))
     state = _state(leg, rung.lam, x, rung.whitening, engine)
     return replace(rung, lanes=rung.lanes._replace(state=state))
 
@@ -78,6 +90,8 @@ def advanced(
     leg: Leg, rung: Rung, key: jax.Array, engine: Engine, *, adapting: bool = False
 ) -> tuple[Rung, Trace]:
     """The rung after one stretch, and the stretch's trace."""
+    if isinstance(rung.lanes, Standing):
+        return _strolled(leg, rung, rung.lanes, key, engine)
     lanes, trace = engine.meter.call(
         advance,
         leg,
@@ -138,6 +152,37 @@ def warmed_up(
             window = []
         progress(index + 1, stretches)
     return rung
+
+
+def _strolled(
+    leg: Leg, rung: Rung, standing: Standing, key: jax.Array, engine: Engine
+) -> tuple[Rung, Trace]:
+    location, factor = (np.asarray(a) for a in rung.whitening)
+    meter = engine.meter
+    strolls = strolled(
+        lambda x: on_rung(leg, rung.lam, x, meter),
+        standing,
+        Base(location, factor, FREEDOM),
+        engine.stretch,
+        np.random.default_rng(np.asarray(jax.random.key_data(key))),
+    )
+    x, shape = strolls.x, strolls.log_density.shape
+    # What the moves have looked at is paid for; only at the start of a leg the end is not yet.
+    _, delta = paid_values(leg, x.reshape(-1, x.shape[2]), meter)
+    trace = Trace(
+        x=x,
+        log_density=strolls.log_density,
+        delta=np.where(np.isfinite(delta), delta, OUTSIDE).reshape(shape),
+        acceptance=1 / strolls.evaluations,
+        divergent=np.zeros(shape, dtype=bool),
+        gradients=strolls.evaluations,
+    )
+    return replace(rung, lanes=Standing(x[:, -1], strolls.log_density[:, -1])), trace
+
+
+def _standing(leg: Leg, lam: float, x: np.ndarray, engine: Engine) -> Standing:
+    x = np.array(x, dtype=np.float64)
+    return Standing(x, on_rung(leg, lam, x, engine.meter))
 
 
 def _state(leg: Leg, lam: float, x: np.ndarray, whitening: Whitening, engine: Engine) -> HMCState:
