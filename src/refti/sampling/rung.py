@@ -20,7 +20,7 @@ from refti.sampling.whitening import refit
 
 QUARTER_TURN = np.pi / 2  # the trajectory length that forgets a standard normal's start
 TARGET_ACCEPTANCE = 0.85
-FREEDOM = 8.0  # degrees of freedom of the base of elliptical moves
+FREEDOM = 5.0  # degrees of freedom of the base of elliptical moves
 FEW_DIVERGENCES = 0.001  # the share of iterations above which a rung's steps are made shorter
 
 
