@@ -14,6 +14,7 @@ from refti.model import ValueAndGradient
 NEAR_STARTS = 4
 FEW_STEPS = 3  # of an ascent, after which those that come to the mode are let go
 ASCENTS = 3
+GLANCES = 6  # points at which the way to the mode is looked at for a dip
 MOST_CLIMBS = 8  # to other peaks, from the highest points first
 COARSE_STEP = 1e-2  # of differences, in spreads, on the way up
 
@@ -46,7 +47,7 @@ def survey_by_values(
         with np.errstate(over="ignore"):
             distances = np.linalg.norm(np.linalg.solve(factor, (others - mode.x).T), axis=0)
         away = distances > SAME
-        away[away] = [apart(evaluate, x, mode.x) for x in others[away]]
+        away[away] = [apart(evaluate, x, mode.x, GLANCES) for x in others[away]]
         others, heights = others[away], heights[away]
     found = others[np.argsort(-heights)]
     climbers = distinct(found, 4 * factor)[:MOST_CLIMBS]

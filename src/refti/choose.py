@@ -16,8 +16,10 @@ from refti.sampling.evaluation import values
 from refti.sampling.lanes import exact_draws
 
 SHORT = 1.25  # a length at which two rungs overlap well, so that no better family is looked for
+SHORT_BY_VALUES = 0.6  # the same where evaluations are dear and programs are not
 SHAPED = ("warped", "student")  # families that bend the Gaussian
 WORTH_IT = 400  # draws that a shaped family must save, for it has programs to compile
+WORTH_IT_BY_VALUES = 50
 DRAWS_A_DIMENSION = 50  # of the pilot, beyond which a covariance hardly gains by more
 MOST_DRAWS = 20_000
 CLOSE = 1.2  # times the shortest length, within which a family is measured again
@@ -54,7 +56,8 @@ def choose(explored: Exploration, target_error: float) -> Choice:
     """
     pilot = explored.pilot
     lengths = measured(explored, pilot)
-    best = _best(lengths, target_error)
+    worth = WORTH_IT if explored.leg.has_gradient else WORTH_IT_BY_VALUES
+    best = _best(lengths, target_error, worth)
     while (
         explored.given is None
         and len(pilot.draws) < min(DRAWS_A_DIMENSION * explored.model.dim, MOST_DRAWS)
@@ -65,7 +68,7 @@ def choose(explored: Exploration, target_error: float) -> Choice:
         # The families that lost by far would not win with twice the draws.
         close = [name for name, value in lengths.items() if value < CLOSE * lengths[best]]
         lengths |= measured(explored, pilot, close)
-        best = _best(lengths, target_error)
+        best = _best(lengths, target_error, worth)
         if lengths[best] > SHORTER * before:
             break
     reference = fitted(explored, best, pilot)
@@ -98,7 +101,8 @@ def measured(
     measure(*(("low_rank", "diagonal") if dim > DENSE else ("covariance", "laplace")))
     if explored.modes_apart:
         measure("mixture")
-    if min(lengths.values()) > SHORT and dim <= DENSE:
+    short = SHORT if explored.leg.has_gradient else SHORT_BY_VALUES
+    if min(lengths.values()) > short and dim <= DENSE:
         measure(*SHAPED)
     return lengths
 
@@ -137,13 +141,13 @@ def length(explored: Exploration, reference: Reference, held_out: np.ndarray) ->
     return stretch(lower, upper).length - float(np.log(len(lower) / count))
 
 
-def _best(lengths: Mapping[str, float], target_error: float) -> str:
+def _best(lengths: Mapping[str, float], target_error: float, worth: float = WORTH_IT) -> str:
     """The family of the shortest way; a shaped one only where it saves enough draws."""
     plain = {name: value for name, value in lengths.items() if name not in SHAPED}
     best = min(plain, key=plain.__getitem__)
     better = min(lengths, key=lengths.__getitem__)
     saved = (lengths[best] ** 2 - lengths[better] ** 2) / target_error**2
-    return better if saved > WORTH_IT else best
+    return better if saved > worth else best
 
 
 def _reason(best: str, lengths: Mapping[str, float]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -27,6 +27,7 @@ FEW_STRETCHES = 2  # where evaluations are dear; more follow where they help
 GIVEN_STRETCHES = 2  # drawn to compare the user's draws with
 TEMPERATURES = (10.0, 10.0, 30.0, 100.0, 100.0, 1000.0)  # at which other modes are searched for
 FEW_TEMPERATURES = (10.0, 100.0, 1000.0)  # where evaluations are dear
+FEW_MOVES = 12  # of each chain at each of those
 WIDEST = 1000.0  # spreads of the mode within which they are
 FAR_OFF = 3.0  # standard deviations of the log density between the user's draws and ours
 
@@ -195,16 +196,17 @@ class Exploration:
         leg = Leg(wide, self.model.density)
         x = np.broadcast_to(mode, (chains, len(mode)))
         found = []
-        temperatures, each = (TEMPERATURES, chains)
+        temperatures, last, highest = TEMPERATURES, chains, chains
         if not self.leg.has_gradient:
-            temperatures, each = FEW_TEMPERATURES, chains // 2
+            temperatures, last, highest = FEW_TEMPERATURES, 2, 4
+            engine = replace(engine, stretch=FEW_MOVES)
         for index, temperature in enumerate(temperatures):
             wider = whitening(mode, np.sqrt(temperature) * factor)
             rung = placed(leg, 1 / temperature, x, wider, engine)
             key = engine.key(11, int(self.lam), index)
             _, trace = advanced(leg, rung, key, engine, adapting=True)
             x = np.asarray(trace.x[:, -1])
-            found += [x[:each], _highest_for_distance(trace, 1 / temperature, rung)[:each]]
+            found += [x[:last], _highest_for_distance(trace, 1 / temperature, rung)[:highest]]
         return np.concatenate(found)
 
     def _around_peaks(self) -> np.ndarray:
