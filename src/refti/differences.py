@@ -16,9 +16,7 @@ DOUBLINGS = 60
 TOLERANCE = 1e-8  # of a climb, relative to the log density
 
 
-def by_differences(
-    evaluate: ValueAndGradient, factor: np.ndarray, step: float
-) -> ValueAndGradient:
+def by_differences(evaluate: ValueAndGradient, factor: np.ndarray, step: float) -> ValueAndGradient:
     """The density with its gradient by forward differences along the columns of a factor.
 
     Where the next point lies outside the support the difference is taken backwards.
@@ -43,9 +41,7 @@ def by_differences(
     return with_gradient
 
 
-def find_mode_by_values(
-    evaluate: ValueAndGradient, start: np.ndarray
-) -> tuple[Mode, np.ndarray]:
+def find_mode_by_values(evaluate: ValueAndGradient, start: np.ndarray) -> tuple[Mode, np.ndarray]:
     """The mode uphill of a start, and a factor of about the spread there, whatever it is like.
 
     The climb is L-BFGS by forward differences, then again in coordinates whitened by how far the
@@ -123,10 +119,11 @@ def _curvature(
     shifts = step * (factor.T[rows] + factor.T[columns])
     values, _ = evaluate(np.concatenate([x + shifts, x - shifts]))
     up, down = np.split(values, 2)
-    with np.errstate(invalid="ignore"):
-        both = (up - 2 * value + down) / step**2
     bends = np.diag(hessian)
-    hessian[rows, columns] = hessian[columns, rows] = 0.5 * (both - bends[rows] - bends[columns])
+    with np.errstate(invalid="ignore"):  # beyond an edge, where there is no curvature
+        both = (up - 2 * value + down) / step**2
+        mixed = 0.5 * (both - bends[rows] - bends[columns])
+    hessian[rows, columns] = hessian[columns, rows] = mixed
     return hessian
 
 

@@ -25,7 +25,14 @@ from refti.sampling.whitening import of_draws, whitening
 STRETCHES = 5  # of the pilot that are kept
 FEW_STRETCHES = 2  # where evaluations are dear; more follow where they help
 GIVEN_STRETCHES = 2  # drawn to compare the user's draws with
-TEMPERATURES = (10.0, 10.0, 30.0, 100.0, 100.0, 1000.0)  # at which other modes are searched for
+TEMPERATURES: tuple[float, ...] = (
+    10.0,
+    10.0,
+    30.0,
+    100.0,
+    100.0,
+    1000.0,
+)  # at which other modes are searched for
 FEW_TEMPERATURES = (10.0, 100.0, 1000.0)  # where evaluations are dear
 FEW_MOVES = 12  # of each chain at each of those
 WIDEST = 1000.0  # spreads of the mode within which they are

@@ -166,9 +166,7 @@ def distinct(hills: np.ndarray, factor: np.ndarray) -> list[np.ndarray]:
     return kept
 
 
-def apart(
-    evaluate: ValueAndGradient, a: np.ndarray, b: np.ndarray, between_them: int = 16
-) -> bool:
+def apart(evaluate: ValueAndGradient, a: np.ndarray, b: np.ndarray, between_them: int = 16) -> bool:
     """Whether the density dips between two points, as seen at so many on the way."""
     between = np.linspace(0, 1, between_them + 2)[1:-1, None]
     values, _ = evaluate(np.concatenate([a[None], b[None], a + between * (b - a)]))

@@ -34,8 +34,8 @@ def preflight(
             "Check the density there, or give start= with values at which it is finite."
         )
     starts = candidates[inside][np.argsort(-values[inside])]
-    if not model.has_gradient:
-        _refuse_chance(model, starts[:POINTS])
+    if np.isnan(gradients).all():  # known by values alone
+        _refuse_chance(model, starts[:POINTS], np.sort(values[inside])[::-1][:POINTS])
         return starts
     faults = []
     if not np.any(gradients[inside] != 0):
@@ -49,9 +49,9 @@ def preflight(
     return starts
 
 
-def _refuse_chance(model: Model, points: np.ndarray) -> None:
-    """Nothing, or a ModelError where the same points give other values the second time."""
-    first, second = model.log_densities(points), model.log_densities(points)
+def _refuse_chance(model: Model, points: np.ndarray, first: np.ndarray) -> None:
+    """Nothing, or a ModelError where points give other values than they did the first time."""
+    second = model.log_densities(points)
     other = ~np.isclose(first, second, rtol=1e-8, atol=1e-8, equal_nan=True)
     if other.any():
         at = int(np.argmax(other))

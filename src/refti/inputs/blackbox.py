@@ -108,7 +108,8 @@ class _Points:
         padded = np.concatenate([x, np.broadcast_to(x[-1:], (-len(x) % width, x.shape[1]))])
         with jax.enable_x64(True):
             parts = [
-                self._constrained(jnp.asarray(rows)) for rows in np.split(padded, len(padded) // width)
+                self._constrained(jnp.asarray(rows))
+                for rows in np.split(padded, len(padded) // width)
             ]
         batch = {
             name: np.concatenate([np.asarray(values[name]) for values, _ in parts])[: len(x)]
@@ -147,9 +148,7 @@ class _Refusals:
 class _BlackBox(Opaque):
     """One function of the user's as a density of unconstrained coordinates."""
 
-    def __init__(
-        self, points: _Points, workers: Workers, refusals: _Refusals, with_jacobian: bool
-    ):
+    def __init__(self, points: _Points, workers: Workers, refusals: _Refusals, with_jacobian: bool):
         self.workers = workers
         self._points, self._refusals, self._with_jacobian = points, refusals, with_jacobian
 

@@ -9,6 +9,7 @@ import threading
 import warnings
 import weakref
 from concurrent.futures import BrokenExecutor
+from itertools import pairwise
 from typing import Any
 
 import cloudpickle
@@ -80,7 +81,7 @@ class Workers:
         try:
             todo = [
                 executor.submit(_work, part(batch, int(start), int(stop)))
-                for start, stop in zip(edges[:-1], edges[1:], strict=True)
+                for start, stop in pairwise(edges)
             ]
             return joined([task.result() for task in todo])
         except BrokenExecutor:
