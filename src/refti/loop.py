@@ -35,7 +35,6 @@ from refti.settings import Settings
 WARMUP_BESIDE = 150  # iterations of chains begun where those of the next rung stand
 WARMUP_BESIDE_BY_VALUES = 50
 FIRST_ROUND = 4  # stretches of every rung
-FIRST_ROUND_BY_VALUES = 2
 ROUNDS = 10
 MOST_MOVES = 8
 REFITS = 2
@@ -157,8 +156,7 @@ class Loop:
     def _round(self, index: int) -> None:
         """As many steps again as were made so far, or as many as were asked for."""
         stretch, kept = self.engine.stretch, self.asked.kept
-        first = FIRST_ROUND if self.route.path.has_gradient else FIRST_ROUND_BY_VALUES
-        total = first * 2**index if kept is None else -(-kept // stretch)
+        total = FIRST_ROUND * 2**index if kept is None else -(-kept // stretch)
         for i in range(len(self.states)):
             while len(self.states[i].blocks) < total:
                 self.states[i] = stepped(self.states[i], self.engine)

@@ -4,8 +4,8 @@ Two kinds of move take turns. One goes round an ellipse through the present poin
 base density, and ends at the first point on it that is high enough (Murray, Adams and MacKay
 2010): it gets through whatever the density is like. The other tries that draw itself, once, by
 the rule of Metropolis: it forgets in one evaluation where the base is any good, which ellipses do
-badly for the distance from the centre. Both together give 1.2 to 2.5 times the effective draws of
-ellipses for one evaluation (3 to 20 dimensions, skewed, bounded or bent).
+badly for the distance from the centre. Both together give 1.4 to 2 times the effective draws of
+ellipses for one evaluation (of the log density; 2 to 20 dimensions, skewed, bounded or bent).
 
 The base is a multivariate Student t of the rung's whitening (Nishihara, Murray and Adams 2014): a
 Gaussian would leave chains stuck in tails that are heavier than its own.
