@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from numpyro.distributions import Bernoulli
 
 import refti
 from refti.preflight import preflight
@@ -96,6 +97,16 @@ class TestAccepted:
     def test_a_kink_at_the_default_start(self):
         model = refti.Model(lambda x: -jnp.sum(jnp.abs(x) / 2), dim=2)
         assert len(starts(model)) == 32
+
+    def test_a_derivative_that_is_wrong_at_one_point(self):
+        # NumPyro writes the likelihood of a logit by cases, and the derivative is wrong at 0.
+        y = np.array([1, 1, 0, 1, 1])
+        model = refti.Model(lambda x: Bernoulli(logits=x[0]).log_prob(y).sum() - x[0] ** 2, dim=1)
+        slope = jax.grad(model.log_density)(jnp.zeros(1))
+        assert abs(float(slope[0]) - 1.5) > 0.1
+        found = starts(model)
+        assert len(found) == 32
+        assert not (found == 0).any()
 
     @pytest.mark.parametrize("at", [-1e-6, 0.0, 1e-6, 3e-6])
     def test_an_edge_near_a_start(self, at: float):

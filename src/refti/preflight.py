@@ -10,6 +10,7 @@ from refti.model import Model, ValueAndGradient
 STARTS = 32
 POINTS = 3  # at which the compiled gradient is compared
 DIRECTIONS = 8
+BESIDE = 1e-3  # how far off a point a gradient is looked at again
 
 
 def preflight(
@@ -43,7 +44,11 @@ def preflight(
             f"The gradient of the log density is zero or NaN at all {int(inside.sum())} start "
             "points with a finite value: the density is constant, or not differentiable by JAX."
         )
-    faults += _wrong_gradients(evaluate, starts[:POINTS], rng)
+    for index in range(min(POINTS, len(starts))):
+        starts[index], wrong = _believable(evaluate, starts[index], rng)
+        if wrong is not None:
+            faults.append(wrong)
+            break
     if faults:
         raise ModelError("\n".join(faults))
     return starts
@@ -63,37 +68,50 @@ def _refuse_chance(model: Model, points: np.ndarray, first: np.ndarray) -> None:
         )
 
 
-def _wrong_gradients(
-    evaluate: ValueAndGradient, points: np.ndarray, rng: np.random.Generator
-) -> list[str]:
-    """Faults of the compiled gradient against central differences along random directions.
+def _believable(
+    evaluate: ValueAndGradient, x: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, str | None]:
+    """The point, or one beside it, and what is wrong with the gradient at both, if it is.
+
+    Derivatives of smooth functions are wrong at single points where they were written by cases,
+    such as NumPyro's Bernoulli at a logit of 0: that is no fault, but no place to start either.
+    """
+    if _wrong_gradient(evaluate, x, rng) is None:
+        return x, None
+    beside = x + BESIDE * np.maximum(1.0, np.abs(x)) * rng.normal(size=x.shape)
+    if not np.isfinite(evaluate(beside[None])[0][0]):
+        beside = x
+    return beside, _wrong_gradient(evaluate, beside, rng)
+
+
+def _wrong_gradient(
+    evaluate: ValueAndGradient, x: np.ndarray, rng: np.random.Generator
+) -> str | None:
+    """How the compiled gradient disagrees with central differences along random directions.
 
     Differences at two steps, and to either side, tell how far they can be believed: at a kink or
     at the edge of the support they disagree with each other and prove nothing.
     """
-    faults = []
-    for x in points:
-        value, gradient = evaluate(x[None])
-        directions = rng.choice([-1.0, 1.0], (DIRECTIONS, len(x)))
-        slopes = directions @ gradient[0]
-        step = 1e-5 * max(1.0, float(np.abs(x).max()))
-        coarse, _ = _differences(evaluate, x, value[0], directions, step)
-        fine, bend = _differences(evaluate, x, value[0], directions, step / 4)
-        rounding = 16 * np.finfo(float).eps * abs(value[0]) / step
-        doubt = 10 * np.abs(coarse - fine) + np.abs(bend) + rounding
-        allowed = 1e-4 * np.abs(gradient[0]).sum() + 1e-8 + doubt
-        wrong = np.isfinite(doubt) & (np.abs(fine - slopes) > allowed)
-        if wrong.any():
-            worst = int(np.argmax(np.where(wrong, np.abs(fine - slopes), 0)))
-            faults.append(
-                "The compiled gradient disagrees with central differences at x = "
-                f"{np.array2string(x, precision=3, threshold=6)}: {slopes[worst]:.6g} against "
-                f"{fine[worst]:.6g} along one direction. Check custom derivatives; on processors "
-                "with fused multiply-add, start Python with "
-                "XLA_FLAGS=--xla_cpu_max_isa=AVX and try again."
-            )
-            break
-    return faults
+    value, gradient = evaluate(x[None])
+    directions = rng.choice([-1.0, 1.0], (DIRECTIONS, len(x)))
+    slopes = directions @ gradient[0]
+    step = 1e-5 * max(1.0, float(np.abs(x).max()))
+    coarse, _ = _differences(evaluate, x, value[0], directions, step)
+    fine, bend = _differences(evaluate, x, value[0], directions, step / 4)
+    rounding = 16 * np.finfo(float).eps * abs(value[0]) / step
+    doubt = 10 * np.abs(coarse - fine) + np.abs(bend) + rounding
+    allowed = 1e-4 * np.abs(gradient[0]).sum() + 1e-8 + doubt
+    wrong = np.isfinite(doubt) & (np.abs(fine - slopes) > allowed)
+    if not wrong.any():
+        return None
+    worst = int(np.argmax(np.where(wrong, np.abs(fine - slopes), 0)))
+    return (
+        "The compiled gradient disagrees with central differences at x = "
+        f"{np.array2string(x, precision=3, threshold=6)}: {slopes[worst]:.6g} against "
+        f"{fine[worst]:.6g} along one direction. Check custom derivatives; on processors with "
+        "fused multiply-add, start Python with XLA_FLAGS=--xla_cpu_max_isa=AVX and try again; a "
+        'PyMC model can be had by refti.from_pymc(model, backend="numba").'
+    )
 
 
 def _differences(

@@ -64,7 +64,7 @@ def log_likelihood(
     rho2: jax.Array,
     eps: jax.Array,
 ) -> jax.Array:
-    f, y = expected_cases(r, eps), DATA["y"]
+    f, y = expected_cases(r, eps), 1.0 * DATA["y"]
     ways = gammaln(y + phi) - gammaln(phi) - gammaln(y + 1.0)
     return (ways - phi * jnp.log1p(f / phi) + xlogy(y, f / (f + phi))).sum()
 

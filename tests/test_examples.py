@@ -1,0 +1,26 @@
+"""The examples: the radiata models from every source, by the command line, give the exact values."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from refti.cli import commands
+from refti.reproduce.radiata import EXACT_LOG_Z
+
+MODELS = Path(__file__).parents[1] / "examples" / "radiata" / "models.py"
+
+
+@pytest.mark.parametrize("source", ["stan", "numpyro", "pymc", "python"])
+def test_both_radiata_models_from_every_source(source: str):
+    targets = [f"{MODELS}:{source}_{name}" for name in EXACT_LOG_Z]
+    done = CliRunner().invoke(
+        commands, ["run", *targets, "--json", "--no-prior-check"], standalone_mode=False
+    )
+    assert done.return_value == 0, done.output
+    results = json.loads(done.stdout)["results"]
+    for name, exact in EXACT_LOG_Z.items():
+        result = results[f"{source}_{name}"]
+        assert abs(result["log_z"] - exact) < 4 * result["error"]
+        assert result["error"] <= 0.05
