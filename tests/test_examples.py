@@ -1,4 +1,4 @@
-"""The examples: the radiata models from every source, by the command line, give the exact values."""
+"""The examples: radiata models from every source, by the command line, give the exact values."""
 
 import json
 from pathlib import Path
