@@ -1,9 +1,9 @@
-# `make test` is what continuous integration runs; it needs Python 3.11 or later and nothing else.
+# `make test` is what continuous integration runs; it needs Python 3.11 or later and a C++ compiler.
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: venv demo test table calibration speed careful growth clean
+.PHONY: venv demo test table calibration speed careful growth sources zoo studies blackbox clean
 
 venv: $(READY)
 
@@ -38,6 +38,20 @@ careful: venv
 
 growth: venv
 	$(BIN)/python -m benchmarks.growth
+
+sources: venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pystan nutpie
+	$(BIN)/python -m benchmarks.sources --peers
+
+zoo: venv
+	$(BIN)/python -m benchmarks.zoo
+
+studies: venv
+	$(BIN)/python -m benchmarks.case_studies
+
+blackbox: venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check dynesty
+	$(BIN)/python -m benchmarks.blackbox
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
