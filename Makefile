@@ -22,7 +22,7 @@ test: venv
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 table: venv
 	$(BIN)/python -m benchmarks.core_table

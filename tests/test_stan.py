@@ -19,6 +19,8 @@ from refti.inputs.stan import cache, compiler, toolchain
 from refti.inputs.stan.program import read_program
 from refti.reproduce import radiata
 
+pytestmark = pytest.mark.xdist_group("stan")  # programs are loaded once, in one process
+
 HERE = Path(__file__).parent / "stan"
 EXAMPLE = Path(__file__).parents[1] / "examples" / "radiata"
 SHAPES = {"none": 0, "scale": 2.0}

@@ -22,9 +22,14 @@ pytestmark = pytest.mark.usefixtures("x64")
 POINTS, CURVES = 20, 3
 CHEAP = ("regression", "logistic", "schools_noncentred")
 
-# Stan programs are compiled, about ten seconds each, when they are first seen.
+# Stan programs are compiled, about ten seconds each, when they are first seen. All tests of a
+# model run in one process, where it is made once.
 EVERY = [
-    pytest.param(name, source, marks=[pytest.mark.slow] if source == "stan" else [])
+    pytest.param(
+        name,
+        source,
+        marks=[pytest.mark.xdist_group(name), *([pytest.mark.slow] if source == "stan" else [])],
+    )
     for name in MODELS
     for source in SOURCES
 ]
@@ -101,7 +106,9 @@ def test_the_gradient_is_the_same_in_every_language(name: str, source: str):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", CHEAP)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in CHEAP]
+)
 def test_evidences_of_the_four_languages_agree(name: str):
     results = {
         # Seeds of their own, or two sources with the same coordinates would agree for that alone.
