@@ -52,6 +52,7 @@ ORDER = [
     "checks",
     "result",
     "settings",
+    "suitable",
     "run",
     "route",
     "conclude",

@@ -19,6 +19,8 @@ from refti.inputs.pymc.graph import all_digits, graphs
 from refti.inputs.pymc.source import _disagreement, _truth
 from refti.reproduce.radiata import EXACT_LOG_Z, SPECIMENS
 
+pytestmark = pytest.mark.xdist_group("pymc")  # models are built once, in one process
+
 DATA = np.random.default_rng(5).normal(size=30)
 GROUPS = np.arange(30) % 5
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any
 
-import jax
 import numpy as np
 
 from refti import path as paths
@@ -16,14 +14,13 @@ from refti import settings as options
 from refti.checks import Check, check_end, check_modes, check_peak, check_prior
 from refti.conclude import Kind, result
 from refti.cost import Budget, Meter, OutOfBudgetError
-from refti.errors import RefTIError, SamplingError, SettingsError
+from refti.errors import RefTIError, SamplingError
 from refti.estimators import Estimate
 from refti.given import unconstrained_draws
 from refti.loop import INTERRUPTED, Loop, Outcome
 from refti.model import Model
 from refti.posteriors import Posterior
 from refti.progress import Progress
-from refti.references import fit
 from refti.rejections import Rejections
 from refti.result import Evidence, LogRatio
 from refti.route import Planner, Route
@@ -32,12 +29,12 @@ from refti.sampling.engine import engine
 from refti.sampling.kernel import KernelName
 from refti.scope import computing
 from refti.settings import ReferenceLike, Settings
+from refti.suitable import check_stations, expect_model, suited
 
 STRETCH = 25  # iterations between two looks at a run: exchanges, budget, progress
 CHAINS = 8
 MAX_EVALUATIONS = 20_000_000
 PRIOR_EVALUATIONS = 500_000
-NEED_GRADIENTS = ("variational", "variational_diagonal")
 
 
 def evidence(
@@ -111,11 +108,11 @@ def evidence(
         max_evaluations=max_evaluations,
         check_prior=check_prior,
     )
-    _expect_model(model)
-    asked = _for_models(asked, [model])
+    expect_model(model)
+    asked = suited(asked, [model])
     with computing():
         power = paths.power_posteriors(model) if asked.path == "power" else None
-        _check_stations(model, asked)
+        check_stations(model, asked)
         given = None if draws is None else unconstrained_draws(model, draws)
 
         def route(planner: Planner) -> Route:
@@ -161,11 +158,11 @@ def log_bayes_factor(
         max_seconds=max_seconds,
         max_evaluations=max_evaluations,
     )
-    _expect_model(model_a)
-    _expect_model(model_b)
+    expect_model(model_a)
+    expect_model(model_b)
     whole = paths.model_switch(model_a, model_b)
     models = [model_a, model_b]
-    asked = _for_models(asked, models)
+    asked = suited(asked, models)
     with computing():
         return _run(
             LogRatio, models, lambda plan: plan.between(models, whole), asked, None, store, progress
@@ -294,66 +291,3 @@ def _facts(outcome: Outcome) -> dict[str, Any]:
         facts["chosen_because"] = choice.reason
         facts["lengths"] = {name: float(value) for name, value in choice.lengths.items()}
     return facts
-
-
-def _for_models(asked: Settings, models: Sequence[Model]) -> Settings:
-    """The settings with a kernel that these models allow, and nothing that they do not have."""
-    stations = [station for station in asked.stations if isinstance(station, Model)]
-    if all(model.has_gradient for model in (*models, *stations)):
-        return asked
-    needing = [
-        f"reference {station!r}" if isinstance(station, str) else f"a Taylor expansion ({station})"
-        for station in asked.stations
-        if isinstance(station, int) or station in NEED_GRADIENTS
-    ]
-    if needing:
-        raise SettingsError(
-            f"{' and '.join(needing).capitalize()} cannot be had for a model without gradients. "
-            "Use reference='auto', 'covariance', 'laplace' or 'student', or write the model in "
-            "JAX as a refti.Model."
-        )
-    return replace(asked, kernel="elliptical")
-
-
-def _check_stations(model: Model, asked: Settings) -> None:
-    first, *rest = asked.stations
-    if first == "truncated":
-        fit.bounds(model)
-    elif not isinstance(first, str):
-        _check_reference(first, model.dim)
-    for station in rest:
-        if isinstance(station, Model) and station.dim != model.dim:
-            raise SettingsError(
-                "A density between the reference and the posterior must have the model's "
-                f"dimension; got {station.dim} and {model.dim}."
-            )
-
-
-def _check_reference(reference: Any, dim: int) -> None:
-    name = type(reference).__name__
-    if jax.tree_util.all_leaves([reference]):
-        raise SettingsError(
-            f"A reference must be a JAX pytree, so that its numbers can be told from its program; "
-            f"{name} is none. Register it with jax.tree_util.register_dataclass."
-        )
-    point = jax.ShapeDtypeStruct((dim,), np.float64)
-    try:
-        density = jax.eval_shape(lambda r, x: r.log_density(x), reference, point)
-        draw = jax.eval_shape(lambda r, key: r.sample(key), reference, jax.random.key(0))
-    except Exception as error:
-        raise SettingsError(
-            f"The reference {name} does not work in the model's dimension, {dim}: {error}"
-        ) from error
-    if density.shape != () or draw.shape != (dim,):
-        raise SettingsError(
-            f"The reference {name} must give one log density and draws of shape ({dim},); got "
-            f"shapes {density.shape} and {draw.shape}."
-        )
-
-
-def _expect_model(model: object) -> None:
-    if not isinstance(model, Model):
-        raise SettingsError(
-            f"Expected a refti.Model; got {type(model).__name__}. Make one with "
-            "refti.Model(log_density, dim=...)."
-        )
