@@ -49,7 +49,7 @@ def test_the_evidence_of_a_function_and_the_number_of_its_calls():
         calls.append(x)
         return normal(x)
 
-    model = refti.from_callable(counted, dim=3)
+    model = refti.from_callable(counted, dim=3, processes=1)
     before = len(calls)
     result = evidence(model)
     assert result.trusted, result.checks
@@ -150,7 +150,7 @@ def test_the_calls_stay_within_max_evaluations():
         calls.append(1)
         return normal(x)
 
-    model = refti.from_callable(counted, dim=3)
+    model = refti.from_callable(counted, dim=3, processes=1)
     before = len(calls)
     with pytest.raises(refti.SamplingError, match="budget"):
         evidence(model, max_evaluations=500)

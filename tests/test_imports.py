@@ -21,6 +21,7 @@ ORDER = [
     "files",
     "progress",
     "cost",
+    "chance",
     "supports",
     "space",
     "rejections",

@@ -292,6 +292,8 @@ class TestBadInput:
         ("y ~ normal(mu[1], sigma);", ["mu", "sigma"]),
         ("mu ~ normal(m0, 1); sigma ~ normal(0, 1); y ~ normal(mu[1], sigma);", []),
         ("mu[1] ~ normal(m0, 1); log(sigma) ~ normal(m0, 1); y ~ normal(mu[1], sigma);", []),
+        ("vector[3] all_mu = append_row(m0, mu); all_mu ~ normal(m0, 1); sigma ~ gamma(1, 1);", []),
+        ("vector[2] eta = mu * sigma; sigma ~ gamma(1, 1); y ~ normal(eta[1], 1);", ["mu"]),
         ("target += normal_lpdf(mu | m0, 1) + exponential_lpdf(sigma | 1);", []),
         ("// mu ~ normal(m0, 1);\nsigma ~ normal(0, 1); y ~ normal(mu[1], sigma);", ["mu"]),
     ],

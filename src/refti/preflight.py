@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from refti.chance import refuse_chance
 from refti.errors import ModelError
 from refti.model import Model, ValueAndGradient
 
@@ -36,6 +37,8 @@ def preflight(
         )
     starts = candidates[inside][np.argsort(-values[inside])]
     if np.isnan(gradients).all():  # known by values alone
+        best = np.sort(values[inside])[::-1][:POINTS]
+        refuse_chance("The log density", best, model.log_densities(starts[:POINTS]))
         return starts
     faults = []
     if not np.any(gradients[inside] != 0):

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from refti.chance import refuse_chance
 from refti.density import Opaque
 from refti.errors import ModelError
 from refti.inputs.calls import Batch, Call, Style, copied, size_of
@@ -200,18 +201,6 @@ def _tried(call: Call, points: _Points, start: np.ndarray) -> float:
     refuse_chance(call.role, answers.values, again.values)
     _refuse_writing(call, batch)
     return seconds
-
-
-def refuse_chance(role: str, first: np.ndarray, second: np.ndarray) -> None:
-    """Nothing, or a ModelError where the same points gave other values the second time."""
-    other = ~np.isclose(first, second, rtol=1e-8, atol=1e-8, equal_nan=True)
-    if other.any():
-        at = int(np.argmax(other))
-        raise ModelError(
-            f"{role} must give the same number for the same values; got {first[at]:.10g} and then "
-            f"{second[at]:.10g}. Stochastic likelihoods are not supported: fix the seed inside the "
-            "function, or average until the noise is below 1e-8."
-        )
 
 
 def _refuse_writing(call: Call, batch: Batch) -> None:

@@ -13,7 +13,8 @@ def without_prior(text: str, parameters: Iterable[str], pedantry: str) -> list[s
     """The parameters that have no prior, as far as stanc's pedantic mode and the text can tell.
 
     stanc counts a prior whose arguments are data as none, so a parameter with a statement of its
-    own (`mu ~ ...`, `normal_lpdf(mu | ...)`) is left out here, whatever stanc says.
+    own (`mu ~ ...`, `normal_lpdf(mu | ...)`) is left out here, whatever stanc says, and so is one
+    that a variable with a statement is made of, such as missing data among those that are there.
     """
     said = " ".join(pedantry.split())
     flagged = set(re.findall(r"The parameter (\w+) has no priors", said))
@@ -21,8 +22,22 @@ def without_prior(text: str, parameters: Iterable[str], pedantry: str) -> list[s
     return [
         name
         for name in parameters
-        if name in flagged and not _is_bounded(name, code) and not _is_drawn(name, code)
+        if name in flagged
+        and not _is_bounded(name, code)
+        and not any(_is_drawn(variable, code) for variable in _made_of(name, code))
     ]
+
+
+def _made_of(name: str, code: str) -> set[str]:
+    """The parameter, and the variables that are assigned from it, directly or by way of others."""
+    assignments = re.findall(r"\b(\w+)\s*(?:\[[^=;]*\])?\s*=(?!=)([^;]*);", code)
+    found, grown = {name}, True
+    while grown:
+        new = {
+            left for left, right in assignments if found & set(re.findall(r"\w+", right))
+        } - found
+        found, grown = found | new, bool(new)
+    return found
 
 
 def _is_bounded(name: str, code: str) -> bool:
