@@ -37,7 +37,7 @@ SERIES = {
     "one chain is off": autoregressive(0.3, (4, 200), 7) + np.array([[0], [0], [0], [2.0]]),
     "one chain is wide": autoregressive(0.3, (4, 200), 8) * np.array([[1], [1], [1], [4.0]]),
     "ties": np.round(autoregressive(0.5, (4, 400), 9)),
-    "large and far": 1e9 + 1e4 * autoregressive(0.5, (4, 400), 10),
+    "large and far": 1e7 + 1e4 * autoregressive(0.5, (4, 400), 10),
 }
 
 

@@ -152,31 +152,24 @@ class TestRejections:
         assert "shapes.stan" in rejections.message
         np.testing.assert_array_equal(rejections.where, x[1])
 
-    def test_a_result_and_the_command_line_tell_of_them(self, tmp_path: Path):
-        data = tmp_path / "data.json"
-        data.write_text(json.dumps(SHAPES | {"scale": 3.0}))
-        arguments = ["run", str(HERE / "shapes.stan"), "--data", str(data), "--quiet"]
-        options = ["--store", str(tmp_path / "run"), "--target-error", "0.5"]
-        done = CliRunner().invoke(commands, [*arguments, *options], standalone_mode=False)
-        assert "the model rejected" in done.output
-        assert "m[1, 2] is" in done.output or "out of range" in done.output
-        result = refti.load(tmp_path / "run")
-        assert result.settings["rejected"]["count"] > 0
-        assert result.settings["source"].startswith("Stan 2.")
-
 
 class TestEvidence:
     def test_both_radiata_models_from_the_command_line(self, tmp_path: Path):
         program = str(EXAMPLE / "radiata.stan")
         data = [f"--data={EXAMPLE / name}.json" for name in radiata.EXACT_LOG_Z]
-        options = ["--json", "--store", str(tmp_path)]
+        options = ["--quiet", "--store", str(tmp_path)]
         done = CliRunner().invoke(
             commands, ["run", program, program, *data, *options], standalone_mode=False
         )
         assert done.return_value == 0, done.output
+        # Far out, where modes are searched for, the precision underflows, and Stan says so.
+        assert "the model rejected" in done.output
+        assert "gamma_lpdf: Random variable is 0" in done.output
         for name, exact in radiata.EXACT_LOG_Z.items():
             result = refti.load(tmp_path / name)
             assert abs(result.log_z - exact) < 4 * result.error < 0.2
+            assert result.settings["rejected"]["count"] > 0
+            assert result.settings["source"].startswith("Stan 2.")
 
     def test_a_prior_program_is_seen_to_integrate_to_one(self, pine: refti.Model):
         result = refti.evidence(pine, progress=False)
