@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from types import ModuleType
 
+import jax
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -235,8 +237,14 @@ def test_a_rise_between_rungs_that_no_variance_shows_is_an_error():
     assert estimate.error > 0.25 * 40 / 4
 
 
-def test_mbar_agrees_with_pymbar():
-    pymbar = pytest.importorskip("pymbar")
+@pytest.fixture
+def pymbar() -> Iterator[ModuleType]:
+    """pymbar, which turns 64-bit mode on for everyone when it is imported."""
+    yield pytest.importorskip("pymbar")
+    jax.config.update("jax_enable_x64", False)
+
+
+def test_mbar_agrees_with_pymbar(pymbar: ModuleType):
     for seed, lambdas in enumerate([[0, 1], np.linspace(0, 1, 8) ** 2]):
         path = GaussianPath(centre=1.5, width=0.5)
         draws = path.draws(np.asarray(lambdas, dtype=float), np.random.default_rng(seed))
