@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import jax.numpy as jnp
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from scipy import stats
 
 import refti
+from refti.cost import Paid
 from refti.inputs import workers
 from refti.inputs.calls import Call
 from refti.inputs.workers import Workers
@@ -255,6 +257,36 @@ def test_chance_away_from_the_start_is_found_before_sampling():
 def test_processes_are_a_whole_number(processes):
     with pytest.raises(refti.ModelError, match="processes="):
         refti.from_callable(normal, dim=3, processes=processes)
+
+
+@pytest.mark.parametrize("other", [None, "far", np.zeros(3), 1j])
+def test_what_is_no_number_at_some_points_is_a_rejection_and_ends_no_run(other):
+    def function(x: np.ndarray) -> object:
+        return normal(x) if x[0] < 8 else other
+
+    model = refti.from_callable(function, dim=3, processes=1)
+    values = model.log_densities(np.array([[0.0, 0.0, 0.0], [9.0, 0.0, 0.0]]))
+    np.testing.assert_array_equal(np.isnan(values), [False, True])
+    rejections = model.rejections()
+    assert rejections is not None
+    assert "must return one number" in rejections.message
+    assert rejections.where == (9.0, 0.0, 0.0)
+
+
+def test_threads_look_up_and_forget_what_is_paid_for(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(Paid, "MOST", 50)
+    paid, x = Paid(), np.arange(400.0)[:, None]
+
+    def work(begin: int) -> None:
+        for i in range(2000):
+            rows = x[(begin + i) % 390 : (begin + i) % 390 + 10]
+            known, values = paid.look_up("density", rows)
+            np.testing.assert_array_equal(values[known], rows[known, 0])
+            paid.keep("density", rows, rows[:, 0])
+
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(work, (0, 100, 200, 300)))
+    assert paid.look_up("density", x)[0].sum() == 50
 
 
 def test_points_at_which_the_function_raises_are_counted_and_located():

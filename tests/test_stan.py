@@ -1,6 +1,7 @@
 """Stan programs: the same density as elsewhere, the user's names, and clear words on bad input."""
 
 import json
+import pickle
 import shutil
 import stat
 import threading
@@ -77,6 +78,10 @@ class TestDensity:
         assert len(found) == 4
         for values in found.values():
             np.testing.assert_array_equal(values, alone)
+
+    def test_does_not_travel_to_another_process(self, shapes: refti.Model):
+        with pytest.raises(TypeError, match="belongs to its process"):
+            pickle.dumps(shapes.density)
 
     def test_models_of_one_dimension_share_what_was_compiled(self, pine: refti.Model):
         other = refti.from_stan(EXAMPLE / "radiata.stan", EXAMPLE / "adjusted_density.json")

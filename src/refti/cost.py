@@ -40,21 +40,22 @@ class Paid:
 
     def __init__(self) -> None:
         self._values: dict[tuple[int, bytes], float] = {}
+        self._lock = Lock()  # rungs run in threads, and one may forget what another looks up
 
-    def known(self, density: object, x: np.ndarray) -> np.ndarray:
-        """Which of the points x[n, dim] are known."""
-        return np.array([(id(density), row.tobytes()) in self._values for row in x], dtype=bool)
-
-    def read(self, density: object, x: np.ndarray) -> np.ndarray:
-        """The values at known points."""
-        return np.array([self._values[id(density), row.tobytes()] for row in x], dtype=float)
+    def look_up(self, density: object, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Which of the points x[n, dim] are known, and the values [n] there; 0 elsewhere."""
+        with self._lock:
+            found = [self._values.get((id(density), row.tobytes())) for row in x]
+        known = np.array([value is not None for value in found], dtype=bool)
+        return known, np.array([0.0 if value is None else value for value in found])
 
     def keep(self, density: object, x: np.ndarray, values: np.ndarray) -> None:
         """Adds values, and forgets the oldest where there are too many."""
         new = {(id(density), row.tobytes()): float(v) for row, v in zip(x, values, strict=True)}
-        self._values.update(new)
-        while len(self._values) > self.MOST:
-            self._values.pop(next(iter(self._values)), None)
+        with self._lock:
+            self._values.update(new)
+            while len(self._values) > self.MOST:
+                del self._values[next(iter(self._values))]
 
 
 class Meter:

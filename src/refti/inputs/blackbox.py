@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -81,6 +82,8 @@ def from_callable(
             style: Style = "keywords" if by_keyword else "dictionary"
             call = Call(function, role, "vector" if dim is not None else style, vectorized)
             seconds = _tried(call, points, begin)
+            # A run must not end for a None at a far point: from here on it is a rejection.
+            call = replace(call, forgiving=True)
             workers = Workers(call, wanted(processes, seconds, vectorized))
             factors[role] = _BlackBox(points, workers, refusals, role != "log_likelihood")
     split = len(factors) > 1

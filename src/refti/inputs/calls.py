@@ -35,12 +35,14 @@ class Call:
         role: what it is called in messages.
         style: one vector, one dictionary, or keyword arguments.
         vectorized: whether it takes a leading axis of points.
+        forgiving: whether what is no number counts as if the function had raised.
     """
 
     function: Callable[..., Any]
     role: str
     style: Style
     vectorized: bool
+    forgiving: bool = False
 
     def __call__(self, batch: Batch) -> Answers:
         """The answers at all points of a batch."""
@@ -49,9 +51,9 @@ class Call:
             return joined([self._one(batch, index) for index in range(count)])
         try:
             return Answers(self._checked(self.raw(copied(batch)), count))
-        except ModelError:
-            raise
         except (Exception, SystemExit) as error:
+            if self._is_told(error):
+                raise
             if count == 1:
                 return Answers(np.full(1, np.nan), {0: told(error)})
             # One bad point fails them all, so each is asked by itself.
@@ -68,9 +70,15 @@ class Call:
     def _one(self, batch: Batch, index: int) -> Answers:
         try:
             value = self.raw({name: _handed(values[index]) for name, values in batch.items()})
+            return Answers(self._checked(value, 1))
         except (Exception, SystemExit) as error:
+            if self._is_told(error):
+                raise
             return Answers(np.full(1, np.nan), {0: told(error)})
-        return Answers(self._checked(value, 1))
+
+    def _is_told(self, error: BaseException) -> bool:
+        """Whether an error is the user's to mend, now; once a run goes on it must not cost that."""
+        return isinstance(error, ModelError) and not self.forgiving
 
     def _checked(self, value: Any, count: int) -> np.ndarray:
         """The returned numbers as float64[n]; a ModelError says what else came."""

@@ -87,10 +87,8 @@ def paid(density: Density, x: np.ndarray, meter: Meter) -> np.ndarray:
     """
     if isinstance(density, Reference):
         return _by_jax(density, x, meter)
-    known = meter.paid.known(density, x)
+    known, found = meter.paid.look_up(density, x)
     new = x[~known]
-    found = np.empty(len(x))
-    found[known] = meter.paid.read(density, x[known])
     if len(new):
         meter.reserve(len(new))
         fresh = density.log_densities(new) if isinstance(density, Opaque) else None

@@ -25,8 +25,9 @@ def cache_folder() -> Path:
     named = os.environ.get("REFTI_CACHE")
     above = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     folder = Path(named) if named else Path(above) / "refti"
-    folder = folder / "stan"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = folder / "stan"
+    folder.mkdir(mode=0o700, exist_ok=True)
     found = folder.stat()
     if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         raise ModelError(

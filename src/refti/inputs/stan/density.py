@@ -7,6 +7,7 @@ from ctypes import c_char_p, c_long, c_void_p
 from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -33,6 +34,9 @@ class Native:
     def log_density(self, x: Float[Array, " dim"]) -> Float[Array, ""]:
         """The log density at one point; JAX makes one call of a whole batch of them."""
         return _log_density(self.address, x)
+
+    def __reduce__(self) -> Any:
+        raise TypeError("A density of compiled code belongs to its process; make the model anew.")
 
 
 @jax.custom_vjp

@@ -21,6 +21,7 @@ from refti.inputs.stan.compiler import Compiler, find_compiler, processor, run
 from refti.inputs.stan.program import Program
 
 NATIVE = Path(__file__).parent / "native"
+SOURCES = ("core.cpp", "generated.cpp", "precompiled.hpp", "program.hpp")
 LIBRARY = "program.so"
 LIBRARIES = ("tbb", "sundials_cvodes", "sundials_idas", "sundials_kinsol", "sundials_nvecserial")
 FLAGS = (
@@ -29,12 +30,13 @@ FLAGS = (
     "-march=native",
     "-fPIC",
     "-fvisibility=hidden",
-    "-fno-gnu-unique",  # so that libraries do not share the statics of templates
     "-w",
     "-D_REENTRANT",
     "-DSTAN_THREADS",
     "-DBOOST_DISABLE_ASSERTS",
 )
+# Only gcc makes the statics of templates unique to the process, so that libraries would share them.
+FLAGS_OF = {"gcc": ("-fno-gnu-unique",), "clang": ()}
 
 
 class Toolchain(Protocol):
@@ -93,6 +95,11 @@ class Wheel:
         """The C++ compiler, found when first needed."""
         return find_compiler()
 
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What the compiler is told."""
+        return (*FLAGS, *FLAGS_OF[self.compiler.kind])
+
     def build(self, program: Program, begin: Callable[[], None]) -> Path:
         """The shared library of a program, from the cache if it was built before."""
         shared = cache_folder() / self._key
@@ -110,9 +117,9 @@ class Wheel:
             package = version("httpstan")
         except PackageNotFoundError:
             package = str(self.folder)
-        native = [file.read_bytes() for file in sorted(NATIVE.iterdir()) if file.is_file()]
+        native = [(NATIVE / name).read_bytes() for name in SOURCES]
         compiler = self.compiler
-        return key(package, *compiler.command, compiler.version, *FLAGS, processor(), *native)
+        return key(package, *compiler.command, compiler.version, *self.flags, processor(), *native)
 
     def _compile(self, program: Program, shared: Path, into: Path) -> None:
         """The program's own part and, the first time, the core, side by side; then both linked."""
@@ -122,7 +129,7 @@ class Wheel:
         with ThreadPoolExecutor(2) as both:
             core = both.submit(made, shared / "core", self._compile_core)
             self.compiler.run(
-                *FLAGS,
+                *self.flags,
                 *header,
                 f"-I{NATIVE}",
                 f"-I{self.folder / 'include'}",
@@ -147,7 +154,7 @@ class Wheel:
 
     def _compile_core(self, into: Path) -> None:
         include = f"-I{self.folder / 'include'}"
-        self.compiler.run(*FLAGS, include, "-c", NATIVE / "core.cpp", "-o", into / "core.o")
+        self.compiler.run(*self.flags, include, "-c", NATIVE / "core.cpp", "-o", into / "core.o")
 
     def _header_is_ready(self, shared: Path) -> bool:
         """Whether the precompiled header is there; if not, it is begun, for programs to come.
@@ -170,7 +177,7 @@ class Wheel:
             for file in ("precompiled.hpp", "program.hpp"):
                 (folder / file).write_bytes((NATIVE / file).read_bytes())
             growing = folder / ".precompiled.hpp.gch"
-            command = [*self.compiler.command, *FLAGS, f"-I{self.folder / 'include'}"]
+            command = [*self.compiler.command, *self.flags, f"-I{self.folder / 'include'}"]
             command += ["-x", "c++-header", str(folder / "precompiled.hpp"), "-o", str(growing)]
             rename = ["mv", str(growing), str(ready)]
             _in_background(f"{shlex.join(command)} && {shlex.join(rename)}", lock.fileno())

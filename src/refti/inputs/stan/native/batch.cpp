@@ -24,6 +24,7 @@ using Gradient = int (*)(const void*, bool, bool, const double*, double*, double
 using Release = void (*)(char*);
 
 constexpr double LONG_ENOUGH = 30e-6;  // seconds of work below which waking a thread costs more
+constexpr double NEWEST = 0.1;         // weight of the newest gradient in the mean of its seconds
 
 // A density, and what it refused so far.
 struct Target {
@@ -32,7 +33,7 @@ struct Target {
   Gradient gradient;
   Release release;
   long dim;
-  std::atomic<double> seconds{0.0};  // of one gradient, about
+  std::atomic<double> seconds{0.0};  // of one gradient, about: a running mean
   std::atomic<long> rejected{0};
   std::mutex first;
   std::string message;
@@ -124,19 +125,23 @@ void evaluate_one(Target& target, const double* x, double* value, double* gradie
 }
 
 void evaluate(Target& target, long count, const double* x, double* values, double* gradients) {
+  if (count == 0) return;
+  // The first point is timed in every call: one slow gradient, as the very first is, must not
+  // decide for good that threads are to be woken.
   const auto begun = std::chrono::steady_clock::now();
-  const bool share = count > 1 && target.seconds * count > LONG_ENOUGH;
-  const std::function<void(long)> work = [&](long i) {
-    evaluate_one(target, x + i * target.dim, values + i,
-                 gradients ? gradients + i * target.dim : nullptr);
-  };
-  if (share) {
-    helpers().share(count, work);
-    return;
-  }
-  for (long i = 0; i < count; ++i) work(i);
+  evaluate_one(target, x, values, gradients);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
-  if (gradients && count > 0) target.seconds = taken.count() / count;
+  if (gradients) target.seconds = (1 - NEWEST) * target.seconds + NEWEST * taken.count();
+  const std::function<void(long)> work = [&](long i) {
+    const long point = i + 1;
+    evaluate_one(target, x + point * target.dim, values + point,
+                 gradients ? gradients + point * target.dim : nullptr);
+  };
+  if (count > 2 && target.seconds * (count - 1) > LONG_ENOUGH) {
+    helpers().share(count - 1, work);
+  } else {
+    for (long i = 0; i < count - 1; ++i) work(i);
+  }
 }
 
 namespace ffi = xla::ffi;
