@@ -6,6 +6,7 @@ import csv
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -103,7 +104,7 @@ def _count_faults(text: str) -> Iterator[str]:
 
 def _order_faults(rows: list[Row]) -> Iterable[str]:
     """Where a day does not follow the day before it."""
-    for (_, before, _), (line, day, _) in zip(rows, rows[1:], strict=False):
+    for (_, before, _), (line, day, _) in pairwise(rows):
         if day != before + timedelta(1):
             kind = "is out of order: it" if day <= before else "leaves days out: it"
             yield f"row {line}: {day} {kind} follows {before}. Give every day once, in order."

@@ -12,11 +12,11 @@ from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
-from jax.scipy.special import gammaln
 from jaxtyping import Array, Float
 
 import refti
 from refti.reproduce.cases import Cases, south_korea
+from refti.reproduce.negative_binomial import Counts
 from refti.reproduce.priors import Truncated, log_normal, stationary_share
 from refti.reproduce.renewal import expected_cases, lags_that_count, rate_of_mean
 
@@ -159,24 +159,20 @@ class _LogPrior:
 
 
 class _LogLikelihood:
-    """The negative binomial log likelihood of the counts."""
+    """The log likelihood of the counts."""
 
     def __init__(self, variant: Variant, counts: np.ndarray) -> None:
-        self.window, self.counts, self.lags = variant.window, counts.astype(float), len(counts)
+        self.window, self.counts, self.lags = variant.window, Counts.of(counts), len(counts)
+        self.rate = None
         if variant.generation_interval is not None:
             rate = rate_of_mean(variant.generation_interval)
             self.lags = lags_that_count(rate, len(counts))
             # An array is data and a number is part of the program, which variants should share.
             self.rate = np.array([rate])
-        # Days of equal counts share the costly part.
-        self.levels, self.repeats = np.unique(self.counts, return_counts=True)
 
     def __call__(self, values: dict[str, Array]) -> Float[Array, ""]:
-        phi, y = values["phi"], self.counts
-        rate = values["r"] if "r" in values else jnp.asarray(self.rate)[0]
+        rate = values["r"] if self.rate is None else jnp.asarray(self.rate)[0]
         by_window = jnp.exp(values["eps"][:-1, None])
         held = jnp.broadcast_to(by_window, (len(by_window), self.window)).reshape(-1)
-        odds = expected_cases(held[: len(y)], rate, lags=self.lags) / phi
-        ways = gammaln(self.levels + phi) - gammaln(phi) - gammaln(self.levels + 1)
-        chances = y * jnp.log(odds) - (y + phi) * jnp.log1p(odds)
-        return self.repeats.astype(float) @ ways + jnp.sum(chances)
+        mean = expected_cases(held[: len(self.counts.counts)], rate, lags=self.lags)
+        return self.counts.log_likelihood(mean, values["phi"])

@@ -69,9 +69,7 @@ def _forward(
     return sums, (reproduction, weights, sums, with_slopes)
 
 
-def _backward(
-    lags: int, kept: tuple[Array, ...], slopes: Days
-) -> tuple[Days, Float[Array, ""]]:
+def _backward(lags: int, kept: tuple[Array, ...], slopes: Days) -> tuple[Days, Float[Array, ""]]:
     """The slopes in R and in the rate: a case more on day t is felt on all days after it."""
     reproduction, weights, sums, with_slopes = kept
     (backwards,) = _solve(slopes[::-1], reproduction[::-1], weights)
