@@ -155,8 +155,8 @@ FORMULATIONS: dict[str, Formulation] = {
     "matrix blocks of 32, adjoint": adjoint(partial(matrix_blocks, size=32)),
     "sweep a block of 8 (in use)": in_use,
 }
-# With jaxlib 0.10, compiled loops around vectorised LAPACK calls wait for each other for ever when
-# two threads run them on two cores; formulations with linear algebra are timed alone.
+# With jaxlib 0.10, compiled loops around vectorised triangular solves can wait for each other for
+# ever when two threads run them on two cores; formulations with linear algebra are timed alone.
 ALONE = {name for name in FORMULATIONS if name.startswith(("triangular", "matrix"))}
 
 
