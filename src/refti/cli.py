@@ -15,6 +15,7 @@ import click
 
 from refti.calibrate.commands import calibrate
 from refti.errors import ModelError, RefTIError, SettingsError
+from refti.reproduce.commands import reproduce
 
 if TYPE_CHECKING:
     from refti.comparison import Comparison
@@ -165,6 +166,7 @@ def compare(folders: tuple[Path, ...], prior: tuple[str, ...], as_json: bool) ->
 
 
 commands.add_command(calibrate)
+commands.add_command(reproduce)
 
 
 def main() -> None:
