@@ -215,15 +215,20 @@ def check_end(reason: str | None) -> Check:
 
 
 def check_prior(estimate: Estimate) -> Check:
-    """Whether the prior alone integrates to one."""
+    """Whether the prior alone integrates to one; NaN where its integral was not found."""
     allowed = max(0.05, 4 * estimate.error)
-    return at_most(
-        "prior",
-        abs(estimate.value),
-        allowed,
+    advice = (
         f"the prior integrates to exp({estimate.value:.3f}), not to 1: a constant is missing, such "
-        "as the factor 2 of a half-normal, or a Jacobian",
+        "as the factor 2 of a half-normal, or a Jacobian"
     )
+    if not np.isfinite(estimate.value):
+        advice = (
+            "the prior's own integral was not found, so an improper prior or a missing constant "
+            "would go unseen: write the prior in a form that is easier to sample (a scale that "
+            "multiplies standard normals, say), or see by hand that it integrates to 1 and set "
+            "check_prior=False"
+        )
+    return at_most("prior", abs(estimate.value), allowed, advice)
 
 
 def _mbar_sum(legs: Sequence[Draws]) -> Estimate:

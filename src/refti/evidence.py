@@ -34,7 +34,7 @@ from refti.suitable import check_stations, expect_model, suited
 STRETCH = 25  # iterations between two looks at a run: exchanges, budget, progress
 CHAINS = 8
 MAX_EVALUATIONS = 20_000_000
-PRIOR_EVALUATIONS = 500_000
+PRIOR_EVALUATIONS = 200_000, 500_000  # of the prior check, which should cost no more than the run
 
 
 def evidence(
@@ -244,7 +244,9 @@ def _more_checks(
 
 def _prior_integral(model: Model, asked: Settings, meter: Meter) -> Estimate:
     """The log of the prior's own integral, which should be 0; NaN where it was not found."""
-    left = asked.max_evaluations - meter.gradients - meter.densities
+    spent = meter.gradients + meter.densities
+    fewest, most = PRIOR_EVALUATIONS
+    allowed = min(asked.max_evaluations - spent, max(fewest, min(spent, most)))
     try:
         alone = evidence(
             model.prior_alone(),
@@ -252,7 +254,7 @@ def _prior_integral(model: Model, asked: Settings, meter: Meter) -> Estimate:
             seed=asked.seed,
             chains=asked.chains,
             max_seconds=asked.max_seconds,
-            max_evaluations=max(1, min(left, PRIOR_EVALUATIONS)),
+            max_evaluations=max(1, allowed),
             check_prior=False,
             progress=False,
         )
