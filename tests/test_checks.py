@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from refti.checks import Check, check_legs
+from refti.checks import Check, check_legs, check_peak
 from refti.draws import Draws
 
 CHAINS, DRAWS = 8, 500
@@ -113,3 +113,17 @@ class TestTails:
 def test_trajectories_that_diverge_at_one_rung():
     assert failed(checks(shifted_normals(3), divergences=(0.0, 0.02))) == {"divergences"}
     assert failed(checks(shifted_normals(3), divergences=())) == set()
+
+
+@pytest.mark.parametrize(
+    ("height", "mass", "ok"),
+    [
+        (104.0, -0.5, True),  # a Gaussian of 208 parameters
+        (270.0, -0.5, False),
+        (270.0, float("nan"), False),  # a spike without a top
+        (270.0, -60.0, False),  # Laplace's approximation may be off by that much
+        (270.0, -150.0, True),  # the mode of a centred hierarchy, at a small scale
+    ],
+)
+def test_a_high_peak_is_no_matter_where_next_to_nothing_lies_about_it(height, mass, ok):
+    assert check_peak(height, mass, 208).ok is ok

@@ -22,7 +22,7 @@ from refti.model import Model
 from refti.posteriors import Posterior
 from refti.progress import Progress
 from refti.rejections import Rejections
-from refti.result import Evidence, LogRatio
+from refti.result import Evidence, LogRatio, Result
 from refti.route import Planner, Route
 from refti.run import store as stores
 from refti.sampling.engine import engine
@@ -208,7 +208,7 @@ def _run(
         if store is not None and identity is not None:
             stores.begin(store, identity)
         outcome = Loop(planned, asked, means, report, []).run()
-    checks, ended = _more_checks(models[0], outcome, asked, meter)
+    checks, ended = _more_checks(kind, models[0], outcome, asked, meter)
     finished = result(
         kind,
         models[0],
@@ -226,14 +226,16 @@ def _run(
 
 
 def _more_checks(
-    model: Model, outcome: Outcome, asked: Settings, meter: Meter
+    kind: type[Result], model: Model, outcome: Outcome, asked: Settings, meter: Meter
 ) -> tuple[list[Check], str | None]:
     """The checks that need more than the draws, and why the run ended early if it did."""
     explored = outcome.route.explored
     checks, ended = [check_modes(_modes(outcome), asked.chains)], outcome.ended
     if explored.given is None:
-        peak = explored.mode.log_density
-        checks.append(check_peak(peak, explored.pilot.log_density, model.dim))
+        height = explored.mode.log_density - float(np.median(explored.pilot.log_density))
+        # A ratio of evidences does not tell what is little beside either.
+        log_z = outcome.conclusion.estimates["mbar"].value if kind is Evidence else float("nan")
+        checks.append(check_peak(height, explored.mode.log_mass - log_z, model.dim))
     if asked.check_prior and model.prior is not None and ended is None:
         try:
             checks.append(check_prior(_prior_integral(model, asked, meter)))

@@ -51,6 +51,15 @@ class Mode:
         except np.linalg.LinAlgError:
             return None
 
+    @property
+    def log_mass(self) -> float:
+        """The log integral of the density about the mode by Laplace's approximation, or NaN."""
+        factor = self.factor()
+        if factor is None:
+            return float("nan")
+        width = 0.5 * len(self.x) * np.log(2 * np.pi) + np.log(np.diag(factor)).sum()
+        return self.log_density + float(width)
+
 
 def find_mode(evaluate: ValueAndGradient, start: np.ndarray) -> Mode:
     """The mode uphill of a start: L-BFGS, then again in coordinates whitened by what it learned."""
