@@ -1,0 +1,135 @@
+"""`refti reproduce covid`: sixteen renewal models of COVID-19 in South Korea, or of other cases."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import refti
+from refti.reproduce import covid_figures as figures
+from refti.reproduce import covid_tables as tables
+from refti.reproduce.cases import Cases, south_korea
+from refti.reproduce.covid import VARIANTS, model
+from refti.reproduce.covid_figures import Pair
+from refti.reproduce.covid_runs import Runs, made, runs
+from refti.reproduce.findings import Figure, Findings
+from refti.reproduce.laplace import Laplace, laplace
+from refti.reproduce.work import Work
+
+SAYS = (
+    "The paper ranks renewal models of the cases in South Korea within three groups: a fixed mean "
+    "generation interval (GI = 5 to 20 days), an autoregression of 2 to 4 days, and reproduction "
+    "numbers that hold for 1 to 7 days (W). By referenced TI it prefers GI = 8, AR(3) and W = 2, "
+    "and by Laplace's approximation GI = 20, AR(2) and W = 7."
+)
+WHY = (
+    "Seven of the printed numbers belong to the first 183 days and the others to all 201, and "
+    "evidences of different data cannot be compared; in the run of AR(4) two coefficients had "
+    "changed places; the truncated priors do not integrate to one, by another constant in each "
+    "group; and a spline through 11 equal rungs misses the steep start of the path, which the "
+    "printed intervals, spreads of a running integral, do not contain."
+)
+
+
+def study(work: Work, cases: Cases | None = None) -> Findings:
+    """The findings on South Korea's cases, or on others, to which no printed number belongs."""
+    of_the_paper = cases is None
+    cases = south_korea() if cases is None else cases
+    found = runs(work, cases, of_the_paper=of_the_paper)
+    approximations = {
+        name: laplace(model(VARIANTS[name], cases), result.posterior)
+        for name, result in (found.evidences | made(found.recipe)).items()
+    }
+    shown = [tables.evidence_table(found, approximations, of_the_paper=of_the_paper)]
+    if of_the_paper:
+        shown += [tables.printed_table(found), tables.laplace_table(found, approximations)]
+    shown += [*tables.ranking_tables(found), tables.cost_table(found)]
+    return Findings(
+        title="COVID-19 in South Korea" if of_the_paper else "COVID-19, cases of your own",
+        says=SAYS,
+        holds=_holds(found, approximations),
+        why=WHY if of_the_paper else "The paper's numbers belong to South Korea's cases.",
+        tables=tuple(shown),
+        figures=_figures(found, approximations, cases, of_the_paper=of_the_paper),
+        trusted=all(isinstance(r, refti.Evidence) and r.trusted for r in found.right.values()),
+    )
+
+
+def _holds(found: Runs, approximations: dict[str, Laplace]) -> str:
+    """What the ranking says, with its numbers."""
+    if len(found.evidences) < 2:
+        return "Fewer than two models could be fitted to these cases."
+    sentences = []
+    for names in tables.GROUPS.values():
+        results = {name: found.evidences[name] for name in names if name in found.evidences}
+        if len(results) > 1:
+            best = refti.compare(results).rows[0]
+            sentences.append(f"{best.name} ({best.probability:.2f} ± {best.probability_error:.2f})")
+    best = refti.compare(
+        {name: result for name, result in found.evidences.items() if name != "W=1"}
+    ).rows[0]
+    return (
+        f"Preferred within the groups, with their probabilities: {', '.join(sentences)}. Over all "
+        f"models, which share these data, {best.name} has probability "
+        f"{best.probability:.2f} ± {best.probability_error:.2f}. {tables.same_model_note(found)}"
+    )
+
+
+def _pairs(found: Runs, approximations: dict[str, Laplace]) -> tuple[Pair, ...]:
+    pairs = []
+    for group, names in tables.GROUPS.items():
+        known = [name for name in names if name in found.evidences]
+        if known:
+            pairs.append(
+                Pair(
+                    group,
+                    max(known, key=lambda name: found.evidences[name].log_z),
+                    max(known, key=lambda name: approximations[name].log_z),
+                )
+            )
+    return tuple(pairs)
+
+
+def _figures(
+    found: Runs, approximations: dict[str, Laplace], cases: Cases, *, of_the_paper: bool
+) -> tuple[Figure, ...]:
+    results, pairs = found.evidences, _pairs(found, approximations)
+    if len(results) < 2:
+        return ()
+    printed = {name: row.log_z for name, row in tables.PRINTED.items()} if of_the_paper else {}
+    groups = {group: n for group, n in tables.GROUPS.items() if sum(m in results for m in n) > 1}
+    drawn = [
+        Figure(
+            "evidence",
+            "Log evidence of all variants on the same days, with 95 % intervals.",
+            partial(figures.evidences, results, printed),
+        ),
+        Figure(
+            "bayes_factors",
+            "Log Bayes factors of the model of a row over that of a column, with their errors.",
+            partial(figures.heatmaps, results, groups),
+        ),
+        Figure(
+            "posteriors",
+            "Posteriors of φ and σ of the models that the evidence and Laplace prefer.",
+            partial(figures.posteriors, results, pairs),
+        ),
+        Figure(
+            "reproduction_numbers",
+            "R_t, median and 90 % band, of the models that the evidence and Laplace prefer.",
+            partial(figures.reproduction, results, pairs, cases),
+        ),
+        Figure(
+            "fitted_cases",
+            "Reported cases and expected ones, median and 90 % band: all fit alike.",
+            partial(figures.fits, results, pairs, cases),
+        ),
+    ]
+    recipe = made(found.recipe)
+    names = tuple(name for name in ("W=7", "AR(2)") if name in recipe)
+    if names:
+        caption = (
+            "The path of the paper's recipe: the expectation rises steeply before the second of "
+            "11 equal rungs, where a spline knows nothing of it."
+        )
+        drawn.append(Figure("paths", caption, partial(figures.paths, recipe, names)))
+    return tuple(drawn)
