@@ -26,6 +26,7 @@ ORDER = [
     "space",
     "rejections",
     "density",
+    "functions",
     "model",
     "suite",
     "inputs",

@@ -16,15 +16,10 @@ import numpy as np
 from refti.chance import refuse_chance
 from refti.density import Opaque
 from refti.errors import ModelError
+from refti.functions import given_functions, named_parameters, start_of, wants_keywords
 from refti.inputs.calls import Batch, Call, Style, copied, size_of
 from refti.inputs.workers import Workers, wanted
-from refti.model import (
-    Model,
-    given_functions,
-    named_parameters,
-    start_of,
-    wants_keywords,
-)
+from refti.model import Model
 from refti.rejections import Rejections
 from refti.space import SupportedSpace
 from refti.supports import Support

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 
 from refti.density import Density, Product, trace, traced
 from refti.errors import ModelError
+from refti.functions import first_line, warn_of_32_bits, where
 from refti.inputs.numpyro.faults import doubts, faults, structure
 from refti.inputs.numpyro.sites import (
     Call,
@@ -29,7 +30,7 @@ from refti.inputs.numpyro.sites import (
 )
 from refti.inputs.numpyro.space import Latent, NumPyroSpace, latents
 from refti.inputs.numpyro.trial import RADIUS, tried
-from refti.model import Model, first_line, warn_of_32_bits, where
+from refti.model import Model
 
 T = TypeVar("T")
 

@@ -83,11 +83,11 @@ def from_pymc(model: Any, *, backend: Literal["auto", "jax", "numba"] = "auto") 
     )
 
 
-def _factors(said: Graphs, backend: Backend) -> tuple[Density, Density]:
-    """The prior, and the whole density."""
+def _factors(said: Graphs, backend: Backend) -> tuple[Density | None, Density]:
+    """The prior where there are data to set it apart from, and the whole density."""
     prior = density(said, said.prior, backend)
     if said.likelihood is None:
-        return prior, prior
+        return None, prior
     return prior, Product((prior, density(said, said.likelihood, backend)))
 
 

@@ -1,0 +1,115 @@
+"""`refti reproduce covid` on two of its variants: tables, verdicts, figures, and going on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from refti.reproduce import covid_study, covid_tables, page
+from refti.reproduce.cases import Cases
+from refti.reproduce.covid import VARIANTS
+from refti.reproduce.covid_runs import Runs
+from refti.reproduce.findings import Findings
+from refti.reproduce.work import Work
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("covid")]
+KEPT = ("W=4", "W=7")
+
+
+@pytest.fixture(scope="module")
+def two_variants() -> Iterator[None]:
+    """All variants but two are left out: the study is the same, and shorter."""
+    left_out = {name: VARIANTS.pop(name) for name in list(VARIANTS) if name not in KEPT}
+    kept = {name: VARIANTS.pop(name) for name in KEPT}
+    VARIANTS.update(kept)
+    yield
+    VARIANTS.clear()
+    order = covid_tables.PRINTED
+    everything = left_out | kept
+    VARIANTS.update({name: everything[name] for name in order})
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("covid")
+
+
+@pytest.fixture(scope="module")
+def found(two_variants: None, folder: Path) -> Findings:
+    del two_variants
+    return covid_study.study(Work(folder, quick=True))
+
+
+def rows(found: Findings, name: str) -> dict[str, dict[str, str]]:
+    (table,) = [table for table in found.tables if table.name == name]
+    return {row[0]: dict(zip(table.columns, row, strict=True)) for row in table.rows}
+
+
+def numbers(text: str) -> tuple[float, float]:
+    value, _, error = text.partition(" ± ")
+    return float(value), float(error)
+
+
+def test_the_seven_day_window_as_printed_agrees_with_bridge_sampling(found: Findings):
+    value, error = numbers(rows(found, "as_printed")["W=7"]["ours, exactly so"])
+    assert abs(value - -812.87) < 4 * np.hypot(error, 0.05)
+
+
+def test_the_printed_number_of_the_seven_day_window_does_not_hold(found: Findings):
+    row = rows(found, "as_printed")["W=7"]
+    assert row["verdict"] == "does not hold"
+    assert "11 equal rungs" in row["why"]
+
+
+def test_the_models_are_trusted_and_ranked(found: Findings):
+    assert found.trusted
+    ranked = rows(found, "ranking_all")
+    assert list(ranked) == ["W=4", "W=7"]
+    assert "W=4" in found.holds
+
+
+def test_every_run_has_a_cost(found: Findings):
+    cost = rows(found, "cost")
+    total = sum(int(cost[name]["gradients"].replace(",", "")) for name in KEPT)
+    assert int(cost["all"]["gradients"].replace(",", "")) == total
+
+
+def test_figures_have_labels_and_the_page_is_written(found: Findings, folder: Path):
+    page.write(folder, found)
+    names = {figure.name for figure in found.figures}
+    assert {"evidence", "bayes_factors", "posteriors", "paths"} <= names
+    with page.style():
+        for figure in found.figures:
+            panels = figure.draw().axes
+            assert any(panel.get_xlabel() or panel.get_ylabel() for panel in panels), figure.name
+
+
+def test_what_is_finished_is_read(found: Findings, folder: Path):
+    files = sorted(folder.glob("runs/*/*/result.json"))
+    before = [file.stat().st_mtime_ns for file in files]
+    again = covid_study.study(Work(folder, quick=True))
+    assert [file.stat().st_mtime_ns for file in files] == before
+    assert again.tables == found.tables
+
+
+def test_a_series_of_zeros_gets_a_verdict(two_variants: None, tmp_path: Path):
+    del two_variants
+    zeros = Cases(date(2020, 1, 1), np.zeros(30, dtype=int))
+    found = covid_study.study(Work(tmp_path, quick=True), zeros)
+    values = rows(found, "log_evidence")
+    assert set(values) == set(KEPT)
+    for row in values.values():
+        value, error = numbers(row["log z ± error"])
+        assert value < 4 * error  # the probability of data that are counts is at most one
+        assert row["trusted"].startswith(("yes", "no"))
+
+
+def test_a_variant_that_is_refused_stands_in_the_table_with_its_reason():
+    found = Runs(dict.fromkeys(KEPT, "No start was found."), {}, {})
+    table = covid_tables.evidence_table(found, {}, of_the_paper=True)
+    assert all("refused: No start was found." in row for row in table.rows)
+    assert covid_tables.ranking_tables(found) == ()
