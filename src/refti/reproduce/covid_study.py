@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Any
 
 import refti
 from refti.reproduce import covid_figures as figures
 from refti.reproduce import covid_tables as tables
 from refti.reproduce.cases import Cases, south_korea
-from refti.reproduce.covid import VARIANTS, model
+from refti.reproduce.covid import GENERATION_INTERVALS, VARIANTS, model
 from refti.reproduce.covid_figures import Pair
 from refti.reproduce.covid_runs import Runs, made, runs
 from refti.reproduce.findings import Figure, Findings
@@ -46,7 +47,7 @@ def study(work: Work, cases: Cases | None = None) -> Findings:
     return Findings(
         title="COVID-19 in South Korea" if of_the_paper else "COVID-19, cases of your own",
         says=SAYS,
-        holds=_holds(found, approximations),
+        holds=_holds(found),
         why=WHY if of_the_paper else "The paper's numbers belong to South Korea's cases.",
         tables=tuple(shown),
         figures=_figures(found, approximations, cases, of_the_paper=of_the_paper),
@@ -54,24 +55,49 @@ def study(work: Work, cases: Cases | None = None) -> Findings:
     )
 
 
-def _holds(found: Runs, approximations: dict[str, Laplace]) -> str:
-    """What the ranking says, with its numbers."""
-    if len(found.evidences) < 2:
-        return "Fewer than two models could be fitted to these cases."
-    sentences = []
-    for names in tables.GROUPS.values():
-        results = {name: found.evidences[name] for name in names if name in found.evidences}
-        if len(results) > 1:
-            best = refti.compare(results).rows[0]
-            sentences.append(f"{best.name} ({best.probability:.2f} ± {best.probability_error:.2f})")
-    best = refti.compare(
-        {name: result for name, result in found.evidences.items() if name != "W=1"}
-    ).rows[0]
+def _holds(found: Runs) -> str:
+    """What the ranking says, with its numbers, and what it means."""
+    groups = {
+        group: {name: found.evidences[name] for name in names if name in found.evidences}
+        for group, names in tables.GROUPS.items()
+    }
+    best = {group: refti.compare(r).rows[0] for group, r in groups.items() if len(r) > 1}
+    if not best:
+        return "Fewer than two models of a group could be fitted to these cases."
+    first = ", ".join(f"{row.name} ({_probability(row)})" for row in best.values())
+    everything = {name: result for name, result in found.evidences.items() if name != "W=1"}
+    whole = refti.compare(everything).rows[0]
     return (
-        f"Preferred within the groups, with their probabilities: {', '.join(sentences)}. Over all "
-        f"models, which share these data, {best.name} has probability "
-        f"{best.probability:.2f} ± {best.probability_error:.2f}. {tables.same_model_note(found)}"
+        f"Preferred within the groups, with their probabilities: {first}. Over all models, which "
+        f"share these data, {whole.name} ({_probability(whole)}). {tables.same_model_note(found)} "
+        + _meaning({group: row.name for group, row in best.items()})
     )
+
+
+def _probability(row: Any) -> str:
+    return f"{row.probability:.3f} ± {row.probability_error:.3f}"
+
+
+def _meaning(best: dict[str, str]) -> str:
+    """Two sentences for an epidemiologist."""
+    window = best.get("window")
+    held = "which window the reproduction number needs is not told"
+    if window is not None:
+        days = VARIANTS[window].window
+        span = "change every day" if days == 1 else f"stay the same for {days} days at a time"
+        held = f"these cases ask for a reproduction number that may {span}"
+    interval = best.get("generation interval")
+    if interval is None:
+        return f"For an epidemiologist: {held}."
+    mean = VARIANTS[interval].generation_interval
+    edge = mean in (min(GENERATION_INTERVALS), max(GENERATION_INTERVALS))
+    caution = (
+        f"The preferred mean generation interval of {mean} days is at the edge of those tried, so "
+        "it is a call to try more of them and no measurement of the interval."
+        if edge
+        else f"Of the mean generation intervals tried, {mean} days explains them best."
+    )
+    return f"For an epidemiologist: {held}, however well smoother ones seem to fit. {caution}"
 
 
 def _pairs(found: Runs, approximations: dict[str, Laplace]) -> tuple[Pair, ...]:
