@@ -37,8 +37,10 @@ class NormalReference:
     def of(cls, mean: Any, covariance: Any, log_height: float) -> NormalReference:
         """The reference of a mean, a covariance matrix and a height."""
         factor = np.linalg.cholesky(np.asarray(covariance, dtype=np.float64))
-        numbers: Any = (np.asarray(mean, np.float64), factor, np.linalg.inv(factor))
-        return cls(*numbers, np.asarray(log_height, np.float64))  # type: ignore[arg-type]
+        # NumPy keeps 64 bits wherever this is called; JAX would round outside of refti's calls.
+        given = (mean, factor, np.linalg.inv(factor), log_height)
+        numbers: Any = [np.asarray(each, dtype=np.float64) for each in given]
+        return cls(*numbers)
 
     @property
     def log_z(self) -> Float[Array, ""]:
