@@ -148,7 +148,7 @@ def laplace(case: Case, *, precision: float = 1.0) -> Expansion:
 
 def sampled(case: Case) -> Expansion:
     """The expansion of the exact mean and covariance of q, by quadrature."""
-    points = [np.linspace(low, FAR, 2001) for low in case.low]
+    points = [np.linspace(low, FAR, 801) for low in case.low]
     grid = np.stack(np.meshgrid(*points, indexing="ij"), axis=-1)
     mass = np.exp(case.log_density(grid[..., 0], grid[..., 1]))
     for axis, low in enumerate(case.low):

@@ -107,6 +107,7 @@ def _errors(
     axes.axhline(0.0, color=page.GREY, lw=1)
     axes.set_ylabel("error of log z (nats; linear within ± 0.1)")
     axes.set_yscale("symlog", linthresh=0.1)
+    axes.set_ylim(-30, 0.5)
     axes.legend(loc="lower left")
 
 

@@ -46,7 +46,7 @@ def study(work: Work) -> Findings:
         ),
         tables=(table(runs), *mismatched.tables),
         figures=(_figure(runs), *mismatched.figures),
-        trusted=all(r.trusted for r in (runs.recipe, runs.repeated, runs.default)),
+        trusted=all(r.trusted for r in (runs.recipe, runs.repeated, runs.default, mismatched)),
     )
 
 

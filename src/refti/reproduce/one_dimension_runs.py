@@ -54,8 +54,8 @@ class Runs:
 
 
 def run(work: Work) -> Runs:
-    """The runs, a tenth as long in the short version."""
-    kept, repetitions = (1_000, 7) if work.quick else (PAPER_DRAWS // CHAINS, 15)
+    """The runs, a twentieth as long in the short version."""
+    kept, repetitions = (500, 7) if work.quick else (PAPER_DRAWS // CHAINS, 15)
     recipe = {"reference": "covariance", "ladder": LADDER, "estimator": "ti", "kept": kept}
     return Runs(
         work.evidence("recipe", model_1d(), chains=CHAINS, **recipe),
