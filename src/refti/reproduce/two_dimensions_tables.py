@@ -30,10 +30,10 @@ def printed_table(runs: Mapping[Case, Runs]) -> Table:
     """Table 1: each method for the signs as printed and for those behind the numbers."""
     why = (
         "It has θ - ½, and the bound on θ₂.",
-        "It has θ - ½, and half the value: twice the Hessian's precision.",
-        "The same, and the share within the bound mixes the two parameters.",
-        "The same reference; its share within the bound is missing, as the paper says.",
-        "The same reference and the mixed share; it is close to 3.31 by chance.",
+        "It agrees with θ - ½ and twice the Hessian's precision, which is half the value.",
+        "It agrees with the same, if the share within the bound mixes the two parameters.",
+        "It agrees with the same reference; its share within the bound is left out on purpose.",
+        "It agrees with the same reference and the mixed share, and is near 3.31 by chance then.",
     )
     rows = []
     per_case = zip(
