@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Float
 
 import refti
@@ -25,7 +26,7 @@ def smooth_part_1d(x: Float[Array, " 1"]) -> Float[Array, ""]:
 
 
 def log_density_2d(
-    theta_1: Float[Array, ""], theta_2: Float[Array, ""], *, shift: float
+    theta_1: Float[Array, ""], theta_2: Float[Array, ""], *, shift: float | Float[Array, ""]
 ) -> Float[Array, ""]:
     """The paper's 2-D density with theta + shift in its polynomials."""
     a, b = theta_1 + shift, theta_2 + shift
@@ -37,15 +38,18 @@ def model_1d() -> refti.Model:
     return refti.Model(log_density_1d, dim=1)
 
 
-def model_2d(*, shift: float, declared: bool) -> refti.Model:
-    """The 2-D example on theta_1 >= 0, with the bound declared or only in the density."""
+def model_2d(*, shift: float, declared: bool, bounded: int = 1) -> refti.Model:
+    """The 2-D example with theta_1 >= 0, or theta_2, as a declared bound or in the density only."""
+    # Arrays are data, and a number would be part of the program, which these models can share.
+    numbers, direction = np.array([shift]), np.eye(2)[bounded - 1]
+
+    def density(theta_1: Float[Array, ""], theta_2: Float[Array, ""]) -> Float[Array, ""]:
+        return log_density_2d(theta_1, theta_2, shift=jnp.asarray(numbers)[0])
+
+    def within_bound(x: Float[Array, " 2"]) -> Float[Array, ""]:
+        return jnp.where(x @ jnp.asarray(direction) >= 0, density(x[0], x[1]), -jnp.inf)
+
     if declared:
-        return refti.Model(
-            lambda theta_1, theta_2: log_density_2d(theta_1, theta_2, shift=shift),
-            {"theta_1": refti.positive(), "theta_2": refti.real()},
-        )
-
-    def log_density(x: Float[Array, " 2"]) -> Float[Array, ""]:
-        return jnp.where(x[0] >= 0, log_density_2d(x[0], x[1], shift=shift), -jnp.inf)
-
-    return refti.Model(log_density, dim=2, start=[0.5, 0.0])
+        supports = {"theta_1": refti.real(), "theta_2": refti.real()}
+        return refti.Model(density, supports | {f"theta_{bounded}": refti.positive()})
+    return refti.Model(within_bound, dim=2, start=0.5 * direction)
