@@ -65,7 +65,9 @@ def _integrand(axis: Any, result: Result, look: tuple[str, str, str, str]) -> No
     )
     dense = _between(leg.lambdas)
     spline = CubicSpline(leg.lambdas, leg.mean())(dense)
-    axis.plot(dense, spline, line, color=colour, linewidth=1, label=f"{label[:2]}, spline")
+    axis.plot(
+        dense, spline, line, color=colour, linewidth=1, label=f"{label.split(',')[0]}, spline"
+    )
 
 
 def _between(ladder: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -56,8 +56,8 @@ def _estimates(runs: Runs) -> str:
     repeated = runs.referenced["density"]
     return (
         "Figure 4. (a, b) log z from the first iterations of every rung, those of all chains "
-        "counted together, by referenced TI and by power posteriors on 100 rungs, as far as it lies "
-        "within 0.3 of the exact value. (c, d) "
+        "counted together, by referenced TI and by power posteriors on 100 rungs, as far as it "
+        "lies within 0.3 of the exact value. (c, d) "
         f"{len(repeated)} runs of each method as points, with mean and standard deviation beside "
         f"them; a run of referenced TI keeps {repeated[0].draws[0].delta.size:,} draws, one of "
         f"PP100 {runs.hundred['density'][0].draws[0].delta.size:,}, and Laplace uses the posterior "
