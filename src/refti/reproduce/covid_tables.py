@@ -17,6 +17,7 @@ from refti.reproduce.covid_runs import Runs, is_shifted, made
 from refti.reproduce.findings import Table, plus_minus
 from refti.reproduce.lanes import Outcome
 from refti.reproduce.laplace import Laplace
+from refti.reproduce.verdicts import verdict
 
 ROUNDING = 0.5  # of the printed values, which are whole numbers
 ERRORS = 2  # within which two values agree
@@ -118,15 +119,15 @@ def printed_table(found: Runs) -> Table:
         made_of = (str(variant.days or "all"), str(variant.strong_lag))
         mass = f"{log_prior_mass(variant):+.2f}"
         if ours is None:
-            verdict = (NOTHING, NOTHING, "not run", "Run without --quick.")
+            said = (NOTHING, NOTHING, "not run", "Run without --quick.")
         else:
-            verdict = (
+            said = (
                 plus_minus(ours.log_z, ours.error),
                 f"{printed.log_z - ours.log_z:+.1f}",
-                "holds" if ours.holds(printed) else "does not hold",
+                verdict(ours.holds(printed)),
                 _why(variant, printed, ours, found),
             )
-        rows.append((name, interval, *made_of, mass, *verdict[:2], _value(right), *verdict[2:]))
+        rows.append((name, interval, *made_of, mass, *said[:2], _value(right), *said[2:]))
     columns = (
         "model",
         "printed log z [interval]",

@@ -9,6 +9,7 @@ from refti.reproduce.findings import Table, plus_minus
 from refti.reproduce.radiata_exact import MODELS, exact_bayes_factor
 from refti.reproduce.radiata_runs import GOAL, NAMES, Runs, draws_of
 from refti.reproduce.radiata_samples import Sample
+from refti.reproduce.verdicts import verdict
 
 PRINTED = {
     "Exact": (4552.35, None),
@@ -38,7 +39,9 @@ def bayes_factor_table(found: dict[str, Sample]) -> Table:
             limit = "–" if sample.expected is None else f"{exact * math.exp(sample.expected):.2f}"
             holds = abs(printed - exact) <= 2 * GOAL * exact
         why = BAYES_FACTOR_WHY[method](found)
-        rows.append((method, f"{printed:.2f}", ours, f"{exact:.2f}", off, limit, _said(holds), why))
+        rows.append(
+            (method, f"{printed:.2f}", ours, f"{exact:.2f}", off, limit, verdict(holds), why)
+        )
     return Table(
         "bayes_factors",
         "Table 2: Bayes factor of adjusted density over density",
@@ -66,7 +69,7 @@ def draws_table(found: dict[str, Sample], runs: Runs) -> Table:
         sample = found[method]
         of_factor, of_log = sample.draws_to(GOAL), sample.draws_to(in_logs)
         at_printed = sample.stated * math.sqrt(sample.draws / steps)
-        verdicts = [_said(needed <= SLACK * steps) for needed in (of_factor, of_log)]
+        verdicts = [verdict(needed <= SLACK * steps) for needed in (of_factor, of_log)]
         times = of_factor / ours.draws_to(GOAL)
         compared = f"{times:.2g}" if times < 100 else _count(times)
         needed = (_count(of_factor), f"{100 * at_printed:.2g} %", verdicts[0])
@@ -123,7 +126,7 @@ def log_z_table(found: dict[str, dict[str, Sample]]) -> Table:
                     f"{exact:.4f}",
                     f"{off:+.4f}",
                     "–" if expected is None else f"{expected:+.4f}",
-                    _said(abs(off) <= WITHIN * sample.error and abs(expected or 0.0) <= GOAL),
+                    verdict(abs(off) <= WITHIN * sample.error and abs(expected or 0.0) <= GOAL),
                     LOG_Z_WHY[method],
                 )
             )
@@ -150,10 +153,6 @@ def log_z_table(found: dict[str, dict[str, Sample]]) -> Table:
             "Errors are of Monte Carlo alone.",
         ),
     )
-
-
-def _said(holds: bool) -> str:
-    return "holds" if holds else "does not hold"
 
 
 def _count(draws: float) -> str:
