@@ -12,7 +12,7 @@ from refti.model import ValueAndGradient
 STEP = 1e-4  # of central differences, in coordinates whitened by the optimiser's curvature
 COARSE_STEP = 1e-2
 MOST_CLIMBS = 6
-LEVEL = 0.01  # the slope, in nats a spread, below which a point is a top
+HIGHER = 0.01  # nats that one climb more has to gain for another
 
 
 @dataclass(frozen=True)
@@ -67,14 +67,14 @@ def find_mode(evaluate: ValueAndGradient, start: np.ndarray) -> Mode:
     """The mode uphill of a start: L-BFGS, again and again in coordinates whitened by the last.
 
     Twice is enough for most densities; in hierarchies of hundreds of parameters L-BFGS gives up on
-    the way, which is seen by a slope that is left or by a curvature that is none of a top.
+    the way, so it goes on for as long as it comes higher.
     """
-    origin, factor = start, np.eye(len(start))
-    for index in range(MOST_CLIMBS):
-        origin, _ = climb(evaluate, origin, factor=factor, iterations=400)
-        curvature = _curvature(evaluate, origin, factor, STEP)
-        factor = factor @ _bounded_inverse_root(curvature)
-        if index > 0 and _is_top(evaluate, origin, factor, curvature):
+    origin, height, factor = start, -np.inf, np.eye(len(start))
+    for _ in range(MOST_CLIMBS):
+        before = height
+        origin, height = climb(evaluate, origin, factor=factor, iterations=400)
+        factor = factor @ _bounded_inverse_root(_curvature(evaluate, origin, factor, STEP))
+        if height < before + HIGHER:
             break
     fine = _curvature(evaluate, origin, factor, STEP)
     coarse = _curvature(evaluate, origin, factor, COARSE_STEP)
@@ -83,15 +83,6 @@ def find_mode(evaluate: ValueAndGradient, start: np.ndarray) -> Mode:
     inverse = np.linalg.inv(factor)
     value, _ = evaluate(origin[None])
     return Mode(origin, float(value[0]), inverse.T @ fine @ inverse, float(disagreement))
-
-
-def _is_top(
-    evaluate: ValueAndGradient, x: np.ndarray, factor: np.ndarray, curvature: np.ndarray
-) -> bool:
-    """Whether the density falls from here in all directions, and hardly rises in any."""
-    _, gradient = evaluate(x[None])
-    falls = bool(np.all(np.isfinite(curvature))) and np.linalg.eigvalsh(curvature)[-1] < 0
-    return bool(falls and np.linalg.norm(gradient[0] @ factor) < LEVEL)
 
 
 def climb(
