@@ -2,8 +2,8 @@
 
     python -m benchmarks.covid_check -o check.jsonl --runs runs
 
-Posterior draws by NumPyro's NUTS, then bridge sampling with the proposal of nested_bridge in the
-coordinates of log_cases, each half of the chains with a proposal fitted to the other half. Beside
+Posterior draws by NumPyro's NUTS, then bridge sampling with the proposals of nested_bridge, those
+of daily models in the coordinates of log_cases, each half of the chains with a proposal fitted to the other half. Beside
 it the Gaussian bridge, whose proposal has the draws' covariance. Finished variants are read from
 the file and not run again; --runs holds refti's runs, NAME/result.json, to compare with.
 """
@@ -21,7 +21,7 @@ from numpyro.diagnostics import effective_sample_size, gelman_rubin
 
 from benchmarks.bridge import bridge as gaussian_bridge
 from benchmarks.log_cases import Coordinates
-from benchmarks.nested_bridge import Nested, bridge
+from benchmarks.nested_bridge import Nested, Proposal, Whole, bridge
 from benchmarks.nuts import curvature_at_mode, sample
 from refti.reproduce import covid
 
@@ -101,8 +101,15 @@ def checked(name: str) -> Checked:
         y = coordinates.to_y(drawn.x.reshape(-1, model.dim)).reshape(drawn.x.shape)
         density = coordinates.density(model.log_density)
         first, second = y[: CHAINS // 2], y[CHAINS // 2 :]
+
+        def proposal(fit: np.ndarray) -> Proposal:
+            if coordinates.daily:
+                return Nested.of(density, coordinates.effects, fit)
+            return Whole.of(density, fit)
+
+        step = KEPT // BRIDGED if coordinates.daily else 1
         halves = [
-            bridge(Nested.of(density, coordinates.effects, fit), own[:, :: KEPT // BRIDGED], rng)
+            bridge(proposal(fit), own[:, ::step], rng)
             for fit, own in ((first, second), (second, first))
         ]
         gaussians = [

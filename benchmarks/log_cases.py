@@ -64,8 +64,10 @@ class Coordinates:
             return x
         y = np.array(x)
         places = np.flatnonzero(self.effects)[1 : self.days]
-        lags = np.arange(1, self.days)
-        weights = np.stack([np.asarray(self._weights(point, lags)) for point in x])
+        rates = (
+            np.exp(x[:, self.rate]) if isinstance(self.rate, int) else np.full(len(x), self.rate)
+        )
+        weights = _rayleigh(np, np.arange(1, self.days), rates[:, None])
         cases = np.full((len(x), self.days), IMPORTED)
         for day, place in enumerate(places, start=1):
             infectious = np.sum(cases[:, :day] * weights[:, :day][:, ::-1], axis=1)
@@ -78,17 +80,13 @@ class Coordinates:
         # NumPy where the rate is fixed, so that nothing is left for the compiler to fold.
         kind = jnp if isinstance(self.rate, int) else np
         days, period = self.days, 2 * self.days
-        weights = self._weights(y, np.arange(1, days))
+        rate = jnp.exp(y[self.rate]) if isinstance(self.rate, int) else self.rate
+        weights = _rayleigh(kind, np.arange(1, days), rate)
         row = kind.concatenate([np.zeros(1), weights, np.zeros(days)])
         # Row s of the matrix is the row of weights moved s days on, with neither gather nor loop.
         moved = kind.broadcast_to(row, (days, period)).reshape(-1)[: days * (period - 1)]
         moved = moved.reshape(days, period - 1)[:, 1:days]
         return jnp.log((IMPORTED + jnp.concatenate([jnp.zeros(1), own])) @ moved)
-
-    def _weights(self, point: Any, lags: np.ndarray) -> Any:
-        if not isinstance(self.rate, int):
-            return _rayleigh(np, lags, self.rate)
-        return _rayleigh(jnp, lags, jnp.exp(point[self.rate]))
 
 
 def _rayleigh(kind: Any, lags: np.ndarray, rate: Any) -> Any:

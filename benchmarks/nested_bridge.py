@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -44,6 +44,39 @@ class Bridge:
     gradients: int
 
 
+class Proposal(Protocol):
+    """What a bridge leads to: `gradients` is what one evaluation of it takes."""
+
+    @property
+    def gradients(self) -> int: ...
+
+    def proposed(self, rng: np.random.Generator, count: int) -> np.ndarray: ...
+
+    def log_ratio(self, x: np.ndarray) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Whole:
+    """The proposal of all coordinates at once, for the models of fewer dimensions."""
+
+    log_density: LogDensity
+    part: Skewed
+    gradients: int = 0
+
+    @classmethod
+    def of(cls, log_density: LogDensity, x: np.ndarray) -> Whole:
+        """That fitted to draws [..., dim]."""
+        return cls(log_density, Skewed.of(x.reshape(-1, x.shape[-1])))
+
+    def proposed(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """Draws [n, dim]."""
+        return self.part.draw(rng, count)
+
+    def log_ratio(self, x: np.ndarray) -> np.ndarray:
+        """log q - log g at points [n, dim]."""
+        return _densities(self.log_density, x) - self.part.log_density(x)
+
+
 @dataclass(frozen=True)
 class Nested:
     """The proposal g(outer) · Gaussian(inner given outer).
@@ -67,6 +100,11 @@ class Nested:
         outer = flat[:, ~inner]
         guess = np.linalg.lstsq(_with_one(outer), flat[:, inner], rcond=None)[0]
         return cls(log_density, inner, Skewed.of(outer), guess)
+
+    @property
+    def gradients(self) -> int:
+        """A slope, and a column of the curvature for every inner coordinate."""
+        return int(self.inner.sum()) + 1
 
     def proposed(self, rng: np.random.Generator, count: int) -> np.ndarray:
         """Draws [n, dim]."""
@@ -93,12 +131,11 @@ class Nested:
         u = np.einsum("nij,ni->nj", factors, inner - modes)
         log_g = -0.5 * np.sum(u**2 + np.log(2 * np.pi), axis=1)
         log_g += np.linalg.slogdet(factors)[1] + self.outer_part.log_density(outer)
-        sides = [self._densities(self._joined(outer, at)) for at in (inner, 2 * modes - inner)]
+        sides = [
+            _densities(self.log_density, self._joined(outer, at))
+            for at in (inner, 2 * modes - inner)
+        ]
         return np.asarray(np.logaddexp(*sides) - np.log(2) - log_g)
-
-    def _densities(self, x: np.ndarray) -> np.ndarray:
-        values = np.asarray(_mapped(self.log_density, jnp.asarray(x)))
-        return np.where(np.isfinite(values), values, -np.inf)
 
     def _joined(self, outer: np.ndarray, inner: np.ndarray) -> np.ndarray:
         x = np.empty((len(outer), len(self.inner)))
@@ -137,12 +174,17 @@ def _bends(log_density: LogDensity, places: tuple[int, ...], x: Any) -> tuple[An
     return jax.lax.map(one, x)
 
 
+def _densities(log_density: LogDensity, x: np.ndarray) -> np.ndarray:
+    values = np.asarray(_mapped(log_density, jnp.asarray(x)))
+    return np.where(np.isfinite(values), values, -np.inf)
+
+
 @partial(jax.jit, static_argnums=0)
 def _mapped(log_density: LogDensity, x: Any) -> Any:
     return jax.vmap(log_density)(x)
 
 
-def bridge(proposal: Nested, x: np.ndarray, rng: np.random.Generator) -> Bridge:
+def bridge(proposal: Proposal, x: np.ndarray, rng: np.random.Generator) -> Bridge:
     """The log evidence from draws x[chain, draw, dim] that the proposal was not fitted to."""
     chains, kept, dim = x.shape
     at_draws = proposal.log_ratio(x.reshape(-1, dim)).reshape(chains, kept)
@@ -155,7 +197,7 @@ def bridge(proposal: Nested, x: np.ndarray, rng: np.random.Generator) -> Bridge:
     ]
     error = float(np.sqrt((chains - 1) * np.var(left_out)))
     overlap = 2 * float(np.mean(np.exp(-np.logaddexp(0.0, at_draws - value))))
-    spent = 3 * chains * kept * (int(proposal.inner.sum()) + 1)
+    spent = 3 * chains * kept * proposal.gradients  # at the draws, to propose, and there
     return Bridge(value, error, overlap, spent)
 
 
