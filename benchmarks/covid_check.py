@@ -3,9 +3,10 @@
     python -m benchmarks.covid_check -o check.jsonl --runs runs
 
 Posterior draws by NumPyro's NUTS, then bridge sampling with the proposals of nested_bridge, those
-of daily models in the coordinates of log_cases, each half of the chains with a proposal fitted to the other half. Beside
-it the Gaussian bridge, whose proposal has the draws' covariance. Finished variants are read from
-the file and not run again; --runs holds refti's runs, NAME/result.json, to compare with.
+of daily models in the coordinates of log_cases, each half of the chains with a proposal fitted to
+the other half. Beside it the Gaussian bridge, whose proposal has the draws' covariance. Finished
+variants are read from the file and not run again; --runs holds refti's runs, NAME/result.json, to
+compare with.
 """
 
 from __future__ import annotations
