@@ -22,7 +22,7 @@ from benchmarks.skewed import Skewed
 
 LogDensity = Callable[[Any], Any]
 """From one point x[dim] to its log density, in JAX."""
-CHUNK = 40  # points whose curvatures are held at once
+CHUNK = 50  # points whose curvatures are held at once
 FLATTEST = 1e-2  # the least precision given to an inner direction
 
 
@@ -50,7 +50,7 @@ class Proposal(Protocol):
     @property
     def gradients(self) -> int: ...
 
-    def proposed(self, rng: np.random.Generator, count: int) -> np.ndarray: ...
+    def log_ratio_proposed(self, rng: np.random.Generator, count: int) -> np.ndarray: ...
 
     def log_ratio(self, x: np.ndarray) -> np.ndarray: ...
 
@@ -68,9 +68,9 @@ class Whole:
         """That fitted to draws [..., dim]."""
         return cls(log_density, Skewed.of(x.reshape(-1, x.shape[-1])))
 
-    def proposed(self, rng: np.random.Generator, count: int) -> np.ndarray:
-        """Draws [n, dim]."""
-        return self.part.draw(rng, count)
+    def log_ratio_proposed(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """log q - log g at draws of g."""
+        return self.log_ratio(self.part.draw(rng, count))
 
     def log_ratio(self, x: np.ndarray) -> np.ndarray:
         """log q - log g at points [n, dim]."""
@@ -106,16 +106,13 @@ class Nested:
         """A slope, and a column of the curvature for every inner coordinate."""
         return int(self.inner.sum()) + 1
 
-    def proposed(self, rng: np.random.Generator, count: int) -> np.ndarray:
-        """Draws [n, dim]."""
+    def log_ratio_proposed(self, rng: np.random.Generator, count: int) -> np.ndarray:
+        """log q - log g at draws of g; of q as below."""
         outer = self.outer_part.draw(rng, count)
-        parts = []
-        for some in _chunks(outer):
-            modes, factors = self._gaussians(some)
-            u = rng.normal(size=modes.shape)
-            inner = modes + np.linalg.solve(factors.swapaxes(1, 2), u[..., None])[..., 0]
-            parts.append(self._joined(some, inner))
-        return np.concatenate(parts)
+        u = rng.normal(size=(count, int(self.inner.sum())))
+        return np.concatenate(
+            [self._log_ratio(*some, *self._gaussians(some[0])) for some in _chunks(outer, u)]
+        )
 
     def log_ratio(self, x: np.ndarray) -> np.ndarray:
         """log q - log g at points [n, dim].
@@ -123,17 +120,23 @@ class Nested:
         With q the mean of the density at a point and at its reflection in the inner mode, which
         has the same integral and no skewness, as in the third warp of Meng and Schilling (2002).
         """
-        return np.concatenate([self._some_log_ratios(some) for some in _chunks(x)])
+        parts = []
+        for outer, inner in _chunks(x[:, ~self.inner], x[:, self.inner]):
+            modes, factors = self._gaussians(outer)
+            u = np.einsum("nij,ni->nj", factors, inner - modes)
+            parts.append(self._log_ratio(outer, u, modes, factors))
+        return np.concatenate(parts)
 
-    def _some_log_ratios(self, x: np.ndarray) -> np.ndarray:
-        outer, inner = x[:, ~self.inner], x[:, self.inner]
-        modes, factors = self._gaussians(outer)
-        u = np.einsum("nij,ni->nj", factors, inner - modes)
+    def _log_ratio(
+        self, outer: np.ndarray, u: np.ndarray, modes: np.ndarray, factors: np.ndarray
+    ) -> np.ndarray:
+        """Of inner coordinates whose whitened ones are u[n, inner]."""
+        aside = np.linalg.solve(factors.swapaxes(1, 2), u[..., None])[..., 0]
         log_g = -0.5 * np.sum(u**2 + np.log(2 * np.pi), axis=1)
         log_g += np.linalg.slogdet(factors)[1] + self.outer_part.log_density(outer)
         sides = [
             _densities(self.log_density, self._joined(outer, at))
-            for at in (inner, 2 * modes - inner)
+            for at in (modes + aside, modes - aside)
         ]
         return np.asarray(np.logaddexp(*sides) - np.log(2) - log_g)
 
@@ -188,8 +191,7 @@ def bridge(proposal: Proposal, x: np.ndarray, rng: np.random.Generator) -> Bridg
     """The log evidence from draws x[chain, draw, dim] that the proposal was not fitted to."""
     chains, kept, dim = x.shape
     at_draws = proposal.log_ratio(x.reshape(-1, dim)).reshape(chains, kept)
-    proposed = proposal.proposed(rng, chains * kept)
-    at_proposed = proposal.log_ratio(proposed).reshape(chains, kept)
+    at_proposed = proposal.log_ratio_proposed(rng, chains * kept).reshape(chains, kept)
     value = fixed_point(at_draws, at_proposed)
     left_out = [
         fixed_point(np.delete(at_draws, c, axis=0), np.delete(at_proposed, c, axis=0))
@@ -197,7 +199,7 @@ def bridge(proposal: Proposal, x: np.ndarray, rng: np.random.Generator) -> Bridg
     ]
     error = float(np.sqrt((chains - 1) * np.var(left_out)))
     overlap = 2 * float(np.mean(np.exp(-np.logaddexp(0.0, at_draws - value))))
-    spent = 3 * chains * kept * proposal.gradients  # at the draws, to propose, and there
+    spent = 2 * chains * kept * proposal.gradients
     return Bridge(value, error, overlap, spent)
 
 
@@ -220,6 +222,7 @@ def _with_one(outer: np.ndarray) -> np.ndarray:
     return np.column_stack([np.ones(len(outer)), outer])
 
 
-def _chunks(x: np.ndarray) -> Iterator[np.ndarray]:
-    """Parts of points [n, dim] whose curvatures fit into memory, of one size where possible."""
-    return (x[begin : begin + CHUNK] for begin in range(0, len(x), CHUNK))
+def _chunks(*arrays: np.ndarray) -> Iterator[tuple[np.ndarray, ...]]:
+    """Parts of arrays [n, ...] of as many points as may have their curvatures held at once."""
+    for begin in range(0, len(arrays[0]), CHUNK):
+        yield tuple(array[begin : begin + CHUNK] for array in arrays)

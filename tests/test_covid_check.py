@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from benchmarks.covid_check import finished
+from benchmarks.covid_cost import Rung, recipe_total
 from benchmarks.log_cases import Coordinates
 from benchmarks.nested_bridge import Nested, Whole, bridge, fixed_point
 from benchmarks.skewed import Margin, Skewed
@@ -100,3 +102,19 @@ def test_the_coordinates_of_log_cases_keep_volume_and_give_back_the_point(name: 
     assert np.asarray(back) == pytest.approx(x, abs=1e-8)
     assert np.linalg.slogdet(jacobian)[1] == pytest.approx(0.0, abs=1e-9)
     assert not np.allclose(x, y)
+
+
+def test_a_line_cut_short_is_measured_again_and_the_others_are_not(tmp_path) -> None:
+    path = tmp_path / "check.jsonl"
+    path.write_text('{"name": "W=7", "value": -1.5}\n{"name": "GI=8", "val', encoding="utf-8")
+    assert finished(path) == {"W=7": {"name": "W=7", "value": -1.5}}
+    assert finished(tmp_path / "none.jsonl") == {}
+
+
+def test_rungs_left_out_are_interpolated_and_short_ones_scaled_to_the_recipe() -> None:
+    measured = [
+        Rung("GI=8", rung, 200, gradients, gradients, 1.0)
+        for rung, gradients in ((1.0, 300), (0.0, 100), (0.5, 100))
+    ]
+    # At 2,000 iterations: 1,000 on six rungs, then 1,400, 1,800, 2,200, 2,600 and 3,000.
+    assert recipe_total(measured, "gradients") == pytest.approx(17_000)
