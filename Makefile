@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: venv demo test table calibration speed careful growth sources zoo studies blackbox clean
+.PHONY: venv demo test table calibration speed careful growth sources zoo studies blackbox reproduction covid clean
 
 venv: $(READY)
 
@@ -52,6 +52,14 @@ studies: venv
 blackbox: venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check dynesty
 	$(BIN)/python -m benchmarks.blackbox
+
+reproduction: venv
+	$(BIN)/refti reproduce all --output runs/reproduction
+
+# After reproduction, whose evidences it confirms by another sampler and bridge sampling.
+covid: venv
+	$(BIN)/python -m benchmarks.covid_check -o runs/covid_check.jsonl --runs runs/reproduction/covid/runs/right
+	$(BIN)/python -m benchmarks.covid_cost -o runs/covid_cost.jsonl --runs runs/reproduction/covid/runs/right
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis

@@ -99,7 +99,7 @@ def test_lanes_run_all_jobs_tell_of_refusals_and_read_what_is_finished(tmp_path:
     assert isinstance(found["1-D"], refti.Evidence)
     assert isinstance(found["2-D"], refti.Evidence)
     assert "cusp" in str(found["refused"])
-    assert {f"{name} done" for name in found} <= set(told)
+    assert {f"{name} done; finished" for name in found} <= set(told)
     written = [(tmp_path / name / "result.json").stat().st_mtime_ns for name in "12"]
     again = lanes.run(jobs, lambda stage, done, total: None)
     assert written == [(tmp_path / name / "result.json").stat().st_mtime_ns for name in "12"]

@@ -12,6 +12,7 @@ import pytest
 from refti.reproduce import covid_study, covid_tables, page
 from refti.reproduce.cases import Cases
 from refti.reproduce.covid import VARIANTS
+from refti.reproduce.covid_printed import PRINTED
 from refti.reproduce.covid_runs import Runs
 from refti.reproduce.findings import Findings
 from refti.reproduce.work import Work
@@ -28,7 +29,7 @@ def two_variants() -> Iterator[None]:
     VARIANTS.update(kept)
     yield
     VARIANTS.clear()
-    order = covid_tables.PRINTED
+    order = PRINTED
     everything = left_out | kept
     VARIANTS.update({name: everything[name] for name in order})
 

@@ -11,6 +11,7 @@ from refti.reproduce import covid_tables as tables
 from refti.reproduce.cases import Cases, south_korea
 from refti.reproduce.covid import GENERATION_INTERVALS, VARIANTS, model
 from refti.reproduce.covid_figures import Pair
+from refti.reproduce.covid_printed import PRINTED, laplace_table, printed_table
 from refti.reproduce.covid_runs import Runs, made, runs
 from refti.reproduce.findings import Figure, Findings
 from refti.reproduce.laplace import Laplace, laplace
@@ -42,7 +43,7 @@ def study(work: Work, cases: Cases | None = None) -> Findings:
     }
     shown = [tables.evidence_table(found, approximations, of_the_paper=of_the_paper)]
     if of_the_paper:
-        shown += [tables.printed_table(found), tables.laplace_table(found, approximations)]
+        shown += [printed_table(found), laplace_table(found, approximations)]
     shown += [*tables.ranking_tables(found), tables.cost_table(found)]
     return Findings(
         title="COVID-19 in South Korea" if of_the_paper else "COVID-19, cases of your own",
@@ -121,7 +122,7 @@ def _figures(
     results, pairs = found.evidences, _pairs(found, approximations)
     if len(results) < 2:
         return ()
-    printed = {name: row.log_z for name, row in tables.PRINTED.items()} if of_the_paper else {}
+    printed = {name: row.log_z for name, row in PRINTED.items()} if of_the_paper else {}
     groups = {group: n for group, n in tables.GROUPS.items() if sum(m in results for m in n) > 1}
     drawn = [
         Figure(

@@ -6,9 +6,10 @@ Neighbours in the list are alike and share their compiled programs where they ru
 from __future__ import annotations
 
 import os
+import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
@@ -18,6 +19,8 @@ from loky import ProcessPoolExecutor
 
 import refti
 from refti.reproduce.work import Report
+
+SECONDS_BETWEEN_REPORTS = 5.0
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,14 @@ def run(jobs: Sequence[Job], report: Report) -> dict[str, Outcome]:
                     if not waiting:
                         return
                     job = take()
-                    report(f"{job.name} began", len(messages), len(jobs))
-                message = process.submit(_made, job).result()
+                made, begun = process.submit(_made, job), time.monotonic()
+                while not wait([made], timeout=SECONDS_BETWEEN_REPORTS).done:
+                    stage = f"{job.name}, {time.monotonic() - begun:.0f} s; finished"
+                    with lock:
+                        report(stage, len(messages), len(jobs))
                 with lock:
-                    messages[job.name] = message
-                    report(f"{job.name} done", len(messages), len(jobs))
+                    messages[job.name] = made.result()
+                    report(f"{job.name} done; finished", len(messages), len(jobs))
 
     ends = [waiting.popleft, waiting.pop][: max(1, min(2, os.cpu_count() or 1))]
     with ThreadPoolExecutor(len(ends)) as lanes:
