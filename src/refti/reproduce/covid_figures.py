@@ -13,8 +13,8 @@ from scipy.stats import gaussian_kde
 
 import refti
 from refti.reproduce.cases import Cases
-from refti.reproduce.covid import VARIANTS
-from refti.reproduce.page import BLUE, GREY, ORANGE, subplots
+from refti.reproduce.covid import FIRST_HALF_YEAR, VARIANTS, variant_as_printed
+from refti.reproduce.page import BLUE, GREY, ORANGE, RED, subplots
 from refti.reproduce.renewal import expected_cases, rate_of_mean
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def heatmaps(
         norm = SymLogNorm(linthresh=1.0, vmin=-20, vmax=20, base=10)
         image = panel.imshow(values, cmap="PuOr_r", norm=norm)
         for i, j in np.ndindex(values.shape):
-            pale = abs(values[i, j]) < 8
+            pale = abs(values[i, j]) < 3.5
             text = "0" if i == j else f"{values[i, j]:+.1f}\n±{errors[i, j]:.2f}"
             colour = "black" if pale else "white"
             panel.text(j, i, text, ha="center", va="center", color=colour, fontsize=7.5)
@@ -76,18 +76,24 @@ def evidences(results: Mapping[str, refti.Evidence], printed: Mapping[str, float
     """Every log evidence with its 95 % interval, and the printed number where there is one."""
     drawing, panel = subplots(size=(9, 5.2))
     names = list(results)[::-1]
-    places = np.arange(len(names))
+    places = {name: place for place, name in enumerate(names)}
+    fewer = [name for name in printed if variant_as_printed(name).days is not None]
+    for days, marker, shown in (
+        ("all days", "x", [name for name in printed if name not in fewer]),
+        (f"the first {FIRST_HALF_YEAR} days", "+", fewer),
+    ):
+        shown = [name for name in shown if name in places]
+        at = [printed[name] for name in shown], [places[name] for name in shown]
+        if shown:
+            panel.plot(*at, marker, color=RED, label=f"printed, {days}", markersize=9)
     halves = [1.96 * results[name].error for name in names]
     values = [results[name].log_z for name in names]
-    if printed:
-        at = [printed[name] for name in names]
-        label = "printed (several on other data)"
-        panel.plot(at, places, "x", color=ORANGE, label=label, markersize=8)
     label = "ours, all days, 95 % interval"
-    panel.errorbar(values, places, xerr=halves, fmt="o", color=BLUE, label=label, capsize=3)
-    panel.set_yticks(places, names)
+    at = values, list(places.values())
+    panel.errorbar(*at, xerr=halves, fmt="o", color=BLUE, label=label, capsize=3, markersize=5)
+    panel.set_yticks(range(len(names)), names)
     panel.set_xlabel("log evidence (nats)")
-    panel.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    panel.legend(loc="lower right")
     return drawing
 
 

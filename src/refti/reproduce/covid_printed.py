@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import hypot
 
 import refti
 from refti.reproduce.covid import (
@@ -160,18 +159,21 @@ def _why(variant: Variant, printed: Printed, ours: Behind, found: Runs) -> str:
         )
     if variant.strong_lag != 1:
         parts.append("In its run the coefficient of mean 0.8 stood at lag 2.")
-    right, recipe = found.evidences.get(variant.name), made(found.recipe).get(variant.name)
     if ours.holds(printed):
-        parts.append("The rest is the constant that its priors lack.")
-    elif right is not None and recipe is not None:
-        off, error = recipe.log_z - right.log_z, hypot(recipe.error, right.error)
-        parts.append(
-            "What is left is the method: on the model as meant, a spline through 11 equal rungs is "
-            f"off by {plus_minus(off, error)}, and the printed interval does not contain that."
-        )
-    else:
-        parts.append("What is left is the method: 11 equal rungs miss where the path is steep.")
-    return " ".join(parts)
+        return " ".join([*parts, "The rest is the constant that its priors lack."])
+    return " ".join([*parts, _rest(variant.name, printed.log_z - ours.log_z, found)])
+
+
+def _rest(name: str, rest: float, found: Runs) -> str:
+    """What a printed number is off by when data, lags and priors are accounted for."""
+    right, recipe = found.evidences.get(name), made(found.recipe).get(name)
+    if right is None or recipe is None:
+        return "What is left is not told by data, lags or priors."
+    off = recipe.log_z - right.log_z
+    spline = f"on the model as meant, our own spline through 11 equal rungs is off by {off:+.1f}"
+    if rest * off > 0 and abs(rest) <= 2 * abs(off) + ROUNDING:
+        return f"What is left is of the size of the discretisation error: {spline}."
+    return f"More is left than the discretisation explains: {spline}. It cannot be told what it is."
 
 
 def said(outcome: Outcome | None) -> str:

@@ -65,17 +65,22 @@ def _ranking(key: str, results: dict[str, refti.Evidence]) -> Table:
         (
             row.name,
             plus_minus(row.log_z, row.error),
-            plus_minus(row.log_bayes_factor, row.log_bayes_factor_error),
-            f"{row.probability:.3f} ± {row.probability_error:.3f}",
+            plus_minus(row.log_bayes_factor, row.log_bayes_factor_error) if index else "0",
+            probability(row.probability, row.probability_error),
             "yes" if row.trusted else "no",
         )
-        for row in table.rows
+        for index, row in enumerate(table.rows)
     )
     columns = ("model", "log z", "log Bayes factor to the best", "probability", "trusted")
     what = key.removeprefix("ranking_").replace("_", " ")
     of_all = "All models but W=1, which is AR(2)"
     title = of_all if what == "all" else f"Models that differ in {what}"
     return Table(key, title, columns, rows, table.notes)
+
+
+def probability(value: float, error: float) -> str:
+    """A model's probability with its error, as far as three decimals tell it."""
+    return "< 0.0005" if value < 5e-4 else f"{value:.3f} ± {error:.3f}"
 
 
 def cost_table(found: Runs) -> Table:
