@@ -64,15 +64,12 @@ def _holds(found: Runs) -> str:
     best = {group: refti.compare(r).rows[0] for group, r in groups.items() if len(r) > 1}
     if not best:
         return "Fewer than two models of a group could be fitted to these cases."
-    first = ", ".join(
-        f"{row.name} ({tables.probability(row.probability, row.probability_error)})"
-        for row in best.values()
-    )
+    first = ", ".join(f"{row.name} ({tables.probability(row)})" for row in best.values())
     everything = {name: result for name, result in found.evidences.items() if name != "W=1"}
     whole = refti.compare(everything).rows[0]
     return (
         f"Preferred within the groups, with their probabilities: {first}. Over all models, which "
-        f"share these data, {whole.name} ({tables.probability(whole.probability, whole.probability_error)}). {tables.same_model_note(found)} "
+        f"share these data, {whole.name} ({tables.probability(whole)}). {tables.same_model_note(found)} "
         + _meaning({group: row.name for group, row in best.items()})
     )
 

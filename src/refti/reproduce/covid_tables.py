@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import hypot
+from typing import Any
 
 import refti
 from refti.reproduce.covid import VARIANTS
@@ -66,7 +67,7 @@ def _ranking(key: str, results: dict[str, refti.Evidence]) -> Table:
             row.name,
             plus_minus(row.log_z, row.error),
             plus_minus(row.log_bayes_factor, row.log_bayes_factor_error) if index else "0",
-            probability(row.probability, row.probability_error),
+            probability(row),
             "yes" if row.trusted else "no",
         )
         for index, row in enumerate(table.rows)
@@ -78,9 +79,11 @@ def _ranking(key: str, results: dict[str, refti.Evidence]) -> Table:
     return Table(key, title, columns, rows, table.notes)
 
 
-def probability(value: float, error: float) -> str:
-    """A model's probability with its error, as far as three decimals tell it."""
-    return "< 0.0005" if value < 5e-4 else f"{value:.3f} ± {error:.3f}"
+def probability(row: Any) -> str:
+    """The probability of a comparison's row with its error, as far as three decimals tell it."""
+    if row.probability < 5e-4:
+        return "< 0.0005"
+    return f"{row.probability:.3f} ± {row.probability_error:.3f}"
 
 
 def cost_table(found: Runs) -> Table:
