@@ -69,7 +69,8 @@ def _holds(found: Runs) -> str:
     whole = refti.compare(everything).rows[0]
     return (
         f"Preferred within the groups, with their probabilities: {first}. Over all models, which "
-        f"share these data, {whole.name} ({tables.probability(whole)}). {tables.same_model_note(found)} "
+        f"share these data, {whole.name} ({tables.probability(whole)}). "
+        f"{tables.same_model_note(found)} "
         + _meaning({group: row.name for group, row in best.items()})
     )
 
