@@ -82,7 +82,6 @@ def evidences(results: Mapping[str, refti.Evidence], printed: Mapping[str, float
         ("all days", "x", [name for name in printed if name not in fewer]),
         (f"the first {FIRST_HALF_YEAR} days", "+", fewer),
     ):
-        shown = [name for name in shown if name in places]
         at = [printed[name] for name in shown], [places[name] for name in shown]
         if shown:
             panel.plot(*at, marker, color=RED, label=f"printed, {days}", markersize=9)

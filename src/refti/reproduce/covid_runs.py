@@ -23,7 +23,7 @@ RECIPE: dict[str, Any] = {
     "chains": 4,
     "kept": 1000,
 }
-QUICK_RECIPES = ("W=7",)
+QUICK_RECIPES, QUICK_KEPT = ("W=7",), 200
 
 
 @dataclass(frozen=True)
@@ -52,6 +52,7 @@ def runs(work: Work, cases: Cases, *, of_the_paper: bool) -> Runs:
     right = run(list(_jobs(work, cases, VARIANTS.values(), "right", error)), work.report)
     found = Runs(right, {}, {})
     if of_the_paper:
+        names = tuple(VARIANTS)
         others = [v for v in map(variant_as_printed, VARIANTS) if not is_shifted(v)]
         jobs = (
             [] if work.quick else list(_jobs(work, cases, others, "printed", PRINTED_TARGET_ERROR))
@@ -93,6 +94,8 @@ def _jobs(
 
 def _recipe(work: Work, cases: Cases, name: str) -> Job:
     settings = RECIPE | {"seed": work.seed, "check_prior": False}
+    if work.quick:
+        settings |= {"kept": QUICK_KEPT}
     return Job(
         name,
         _folder(work, "recipe", name),

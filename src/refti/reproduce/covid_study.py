@@ -118,7 +118,7 @@ def _figures(
     results, pairs = found.evidences, _pairs(found, approximations)
     if len(results) < 2:
         return ()
-    printed = {name: row.log_z for name, row in PRINTED.items()} if of_the_paper else {}
+    printed = {name: PRINTED[name].log_z for name in results} if of_the_paper else {}
     groups = {group: n for group, n in tables.GROUPS.items() if sum(m in results for m in n) > 1}
     drawn = [
         Figure(
