@@ -52,12 +52,11 @@ def runs(work: Work, cases: Cases, *, of_the_paper: bool) -> Runs:
     right = run(list(_jobs(work, cases, VARIANTS.values(), "right", error)), work.report)
     found = Runs(right, {}, {})
     if of_the_paper:
-        names = tuple(VARIANTS)
         others = [v for v in map(variant_as_printed, VARIANTS) if not is_shifted(v)]
-        jobs = (
-            [] if work.quick else list(_jobs(work, cases, others, "printed", PRINTED_TARGET_ERROR))
-        )
-        names = QUICK_RECIPES if work.quick else tuple(VARIANTS)
+        names = tuple(VARIANTS)
+        if work.quick:
+            others, names = [], QUICK_RECIPES
+        jobs = list(_jobs(work, cases, others, "printed", PRINTED_TARGET_ERROR))
         recipes = [_recipe(work, cases, name) for name in names if name in found.evidences]
         found = replace(found, printed=run(jobs, work.report), recipe=run(recipes, work.report))
     return found
