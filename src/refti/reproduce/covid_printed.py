@@ -60,6 +60,10 @@ class Behind:
 
     log_z: float
     error: float
+    trusted: bool
+
+    def __str__(self) -> str:
+        return plus_minus(self.log_z, self.error) + ("" if self.trusted else " (not trusted)")
 
     def holds(self, printed: Printed) -> bool:
         """Whether the printed number, rounded as it is, is this value."""
@@ -72,9 +76,9 @@ def behind(name: str, found: Runs) -> Behind | None:
     if is_shifted(variant):
         right = found.evidences.get(name)
         mass = log_prior_mass(variant)
-        return None if right is None else Behind(right.log_z + mass, right.error)
+        return None if right is None else Behind(right.log_z + mass, right.error, right.trusted)
     result = made(found.printed).get(name)
-    return None if result is None else Behind(result.log_z, result.error)
+    return None if result is None else Behind(result.log_z, result.error, result.trusted)
 
 
 def printed_table(found: Runs) -> Table:
@@ -89,7 +93,7 @@ def printed_table(found: Runs) -> Table:
             judged = (NOTHING, NOTHING, "not run", "Run without --quick.")
         else:
             judged = (
-                plus_minus(ours.log_z, ours.error),
+                str(ours),
                 f"{printed.log_z - ours.log_z:+.1f}",
                 verdict(ours.holds(printed)),
                 _why(variant, printed, ours, found),
