@@ -81,6 +81,18 @@ def behind(name: str, found: Runs) -> Behind | None:
     return None if result is None else Behind(result.log_z, result.error, result.trusted)
 
 
+def off_by(found: Runs) -> str:
+    """How far the printed numbers are from ours on the same days, lags and priors."""
+    known = {name: behind(name, found) for name in found.right}
+    offs = [PRINTED[name].log_z - ours.log_z for name, ours in known.items() if ours is not None]
+    if not offs:
+        return ""
+    return (
+        f"Against our values on the same days, lags and priors, the {len(offs)} printed numbers "
+        f"that were run so are off by {min(offs):+.1f} to {max(offs):+.1f} nats."
+    )
+
+
 def printed_table(found: Runs) -> Table:
     """Every printed log evidence, what stands behind it, and what the rest is."""
     rows = []

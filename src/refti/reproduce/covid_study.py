@@ -10,7 +10,7 @@ from refti.reproduce import covid_tables as tables
 from refti.reproduce.cases import Cases, south_korea
 from refti.reproduce.covid import GENERATION_INTERVALS, VARIANTS, model
 from refti.reproduce.covid_figures import Pair
-from refti.reproduce.covid_printed import PRINTED, laplace_table, printed_table
+from refti.reproduce.covid_printed import PRINTED, laplace_table, off_by, printed_table
 from refti.reproduce.covid_runs import Runs, made, runs
 from refti.reproduce.findings import Figure, Findings
 from refti.reproduce.laplace import Laplace, laplace
@@ -48,7 +48,9 @@ def study(work: Work, cases: Cases | None = None) -> Findings:
         title="COVID-19 in South Korea" if of_the_paper else "COVID-19, cases of your own",
         says=SAYS,
         holds=_holds(found),
-        why=WHY if of_the_paper else "The paper's numbers belong to South Korea's cases.",
+        why=f"{WHY} {off_by(found)}"
+        if of_the_paper
+        else "The paper's numbers belong to South Korea's cases.",
         tables=tuple(shown),
         figures=_figures(found, approximations, cases, of_the_paper=of_the_paper),
         trusted=all(isinstance(r, refti.Evidence) and r.trusted for r in found.right.values()),
