@@ -30,6 +30,8 @@ WHY = (
     "printed intervals, spreads of a running integral, do not contain."
 )
 
+OTHER_CASES = "The paper's numbers belong to South Korea's cases."
+
 
 def study(work: Work, cases: Cases | None = None) -> Findings:
     """The findings on South Korea's cases, or on others, to which no printed number belongs."""
