@@ -12,6 +12,7 @@ from numpyro.distributions import Bernoulli
 
 import refti
 from refti.preflight import preflight
+from refti.rejections import Rejections
 from targets import TARGETS, Target, cut_gaussian, evaluate, quartic
 
 
@@ -51,6 +52,15 @@ class TestRefused:
     def test_not_a_number_at_every_start(self):
         model = refti.Model(lambda x: jnp.sqrt(-1 - x[0] ** 2), dim=1)
         with pytest.raises(refti.ModelError, match="not finite at any of 32 start points"):
+            starts(model)
+
+    def test_what_the_models_own_code_said_of_the_starts_is_told(self):
+        nowhere = refti.Model(lambda x: jnp.sqrt(-1 - x[0] ** 2), dim=1)
+        looks = iter([Rejections(3, "earlier", (0.0,)), Rejections(35, "bad type", (0.5,))])
+        model = refti.Model.assembled(
+            nowhere.space, nowhere.density, source="a test", rejections=lambda: next(looks)
+        )
+        with pytest.raises(refti.ModelError, match="model rejected 32 points.*'bad type'"):
             starts(model)
 
     def test_a_support_that_no_start_meets_tells_where_it_looked(self):

@@ -27,13 +27,18 @@ def preflight(
         candidates = np.concatenate([model.start[None], model.start + spread])
     else:
         candidates = given[:: -(-len(given) // STARTS)]
+    before = model.rejections()
     values, gradients = evaluate(candidates)
     inside = np.isfinite(values)
     if not inside.any():
+        now = model.rejections()
+        new = None if now is None else now.since(before)
+        said = f" There {new}." if new is not None else ""
         raise ModelError(
-            f"The log density is not finite at any of {len(candidates)} start points, among them "
-            f"x = {np.array2string(candidates[0], precision=3, threshold=6)} (unconstrained). "
-            "Check the density there, or give start= with values at which it is finite."
+            f"The log density, or its gradient, is not finite at any of {len(candidates)} start "
+            f"points, among them x = {np.array2string(candidates[0], precision=3, threshold=6)} "
+            f"(unconstrained).{said} Check the density there, or give start= with values at which "
+            "it is finite."
         )
     starts = candidates[inside][np.argsort(-values[inside])]
     if np.isnan(gradients).all():  # known by values alone

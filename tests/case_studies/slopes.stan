@@ -21,7 +21,8 @@ model {
   factor ~ lkj_corr_cholesky(2);
   to_vector(z) ~ std_normal();
   noise ~ exponential(1);
-  y ~ normal(to_vector(effect[1, group]) + to_vector(effect[2, group]) .* x, noise);
+  for (n in 1:N)
+    y[n] ~ normal(effect[1, group[n]] + effect[2, group[n]] * x[n], noise);
 }
 generated quantities {
   real correlation = multiply_lower_tri_self_transpose(factor)[1, 2];
