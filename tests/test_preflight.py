@@ -60,7 +60,7 @@ class TestRefused:
         model = refti.Model.assembled(
             nowhere.space, nowhere.density, source="a test", rejections=lambda: next(looks)
         )
-        with pytest.raises(refti.ModelError, match="model rejected 32 points.*'bad type'"):
+        with pytest.raises(refti.ModelError, match=r"model rejected 32 points.*'bad type'"):
             starts(model)
 
     def test_a_support_that_no_start_meets_tells_where_it_looked(self):
