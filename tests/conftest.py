@@ -1,9 +1,17 @@
-"""What the tests share: 64-bit mode for those that call JAX themselves."""
+"""What the tests share: 64-bit mode for those that call JAX themselves, and their processes."""
 
 from collections.abc import Iterator
 
 import jax
 import pytest
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The tests of a file run in one process, where what they compile is compiled once."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.path.stem))
 
 
 @pytest.fixture

@@ -20,7 +20,7 @@ from zoo.shared import Shared
 pytestmark = pytest.mark.usefixtures("x64")
 
 POINTS, CURVES = 20, 3
-CHEAP = ("regression", "logistic")
+CHEAP = ("regression",)
 
 # Stan programs are compiled, about ten seconds each, when they are first seen. All tests of a
 # model run in one process, where it is made once.

@@ -184,7 +184,9 @@ def _rest(name: str, rest: float, found: Runs) -> str:
     """What a printed number is off by when data, lags and priors are accounted for."""
     right, recipe = found.evidences.get(name), made(found.recipe).get(name)
     if right is None or recipe is None:
-        return "What is left is not told by data, lags or priors."
+        return (
+            "What is left is not of data, lags or priors; without --quick, 11 equal rungs are run."
+        )
     off = recipe.log_z - right.log_z
     spline = f"on the model as meant, our own spline through 11 equal rungs is off by {off:+.1f}"
     if rest * off > 0 and abs(rest) <= 2 * abs(off) + ROUNDING:

@@ -23,7 +23,6 @@ RECIPE: dict[str, Any] = {
     "chains": 4,
     "kept": 1000,
 }
-QUICK_RECIPES, QUICK_KEPT = ("W=7",), 200
 
 
 @dataclass(frozen=True)
@@ -47,17 +46,14 @@ class Runs:
 
 
 def runs(work: Work, cases: Cases, *, of_the_paper: bool) -> Runs:
-    """All runs; those that only explain the paper's numbers are left out for other cases."""
+    """All runs; quick ones, and those on other cases, leave out what only explains the paper."""
     error = QUICK_TARGET_ERROR if work.quick else TARGET_ERROR
     right = run(list(_jobs(work, cases, VARIANTS.values(), "right", error)), work.report)
     found = Runs(right, {}, {})
-    if of_the_paper:
+    if of_the_paper and not work.quick:
         others = [v for v in map(variant_as_printed, VARIANTS) if not is_shifted(v)]
-        names = tuple(VARIANTS)
-        if work.quick:
-            others, names = [], QUICK_RECIPES
         jobs = list(_jobs(work, cases, others, "printed", PRINTED_TARGET_ERROR))
-        recipes = [_recipe(work, cases, name) for name in names if name in found.evidences]
+        recipes = [_recipe(work, cases, name) for name in found.evidences]
         found = replace(found, printed=run(jobs, work.report), recipe=run(recipes, work.report))
     return found
 
@@ -93,8 +89,6 @@ def _jobs(
 
 def _recipe(work: Work, cases: Cases, name: str) -> Job:
     settings = RECIPE | {"seed": work.seed, "check_prior": False}
-    if work.quick:
-        settings |= {"kept": QUICK_KEPT}
     return Job(
         name,
         _folder(work, "recipe", name),
