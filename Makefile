@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: venv demo test table calibration speed careful growth sources zoo studies blackbox reproduction covid clean
+.PHONY: venv demo test long table calibration speed careful growth sources zoo studies blackbox reproduction covid clean
 
 venv: $(READY)
 
@@ -23,6 +23,10 @@ test: venv
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+# What takes minutes and is left out of test.
+long: venv
+	$(BIN)/python -m pytest -m long
 
 table: venv
 	$(BIN)/python -m benchmarks.core_table

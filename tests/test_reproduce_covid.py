@@ -17,7 +17,6 @@ from refti.reproduce.covid_runs import Runs
 from refti.reproduce.findings import Findings
 from refti.reproduce.work import Work
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("covid")]
 KEPT = ("W=4", "W=7")
 
 
@@ -55,17 +54,20 @@ def numbers(text: str) -> tuple[float, float]:
     return float(value), float(error)
 
 
+@pytest.mark.long
 def test_the_seven_day_window_as_printed_agrees_with_bridge_sampling(found: Findings):
     value, error = numbers(rows(found, "as_printed")["W=7"]["ours, exactly so"])
     assert abs(value - -812.87) < 4 * np.hypot(error, 0.05)
 
 
+@pytest.mark.long
 def test_the_printed_number_of_the_seven_day_window_does_not_hold(found: Findings):
     row = rows(found, "as_printed")["W=7"]
     assert row["verdict"] == "does not hold"
     assert "11 equal rungs" in row["why"]
 
 
+@pytest.mark.long
 def test_the_models_are_trusted_and_ranked(found: Findings):
     assert found.trusted
     ranked = rows(found, "ranking_all")
@@ -73,12 +75,14 @@ def test_the_models_are_trusted_and_ranked(found: Findings):
     assert "W=4" in found.holds
 
 
+@pytest.mark.long
 def test_every_run_has_a_cost(found: Findings):
     cost = rows(found, "cost")
     total = sum(int(cost[name]["gradients"].replace(",", "")) for name in KEPT)
     assert int(cost["all"]["gradients"].replace(",", "")) == total
 
 
+@pytest.mark.long
 def test_figures_have_labels_and_the_page_is_written(found: Findings, folder: Path):
     page.write(folder, found)
     names = {figure.name for figure in found.figures}
@@ -89,6 +93,7 @@ def test_figures_have_labels_and_the_page_is_written(found: Findings, folder: Pa
             assert any(panel.get_xlabel() or panel.get_ylabel() for panel in panels), figure.name
 
 
+@pytest.mark.long
 def test_what_is_finished_is_read(found: Findings, folder: Path):
     files = sorted(folder.glob("runs/*/*/result.json"))
     before = [file.stat().st_mtime_ns for file in files]
@@ -97,6 +102,7 @@ def test_what_is_finished_is_read(found: Findings, folder: Path):
     assert again.tables == found.tables
 
 
+@pytest.mark.long
 def test_a_series_of_zeros_gets_a_verdict(
     two_variants: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
