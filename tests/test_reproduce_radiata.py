@@ -25,7 +25,7 @@ from refti.reproduce.work import Work
 # Half of what --quick draws on the ladder of 100 rungs, where nearly all the time goes.
 SHORT = replace(QUICK, kept_hundred=25, kept_long=25)
 
-sampling = [pytest.mark.slow, pytest.mark.xdist_group("radiata")]
+sampling = [pytest.mark.long]  # the page in docs/paper runs a short version
 
 
 @pytest.fixture(scope="module")
