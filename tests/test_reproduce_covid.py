@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from refti.reproduce import covid_study, covid_tables, page
+from refti.reproduce import covid_printed, covid_study, covid_tables, page
 from refti.reproduce.cases import Cases
 from refti.reproduce.covid import VARIANTS
 from refti.reproduce.covid_printed import PRINTED
 from refti.reproduce.covid_runs import Runs
 from refti.reproduce.findings import Findings
+from refti.reproduce.laplace import Laplace
 from refti.reproduce.work import Work
 
 KEPT = ("W=4", "W=7")
@@ -65,6 +66,19 @@ def test_the_printed_number_of_the_seven_day_window_does_not_hold(found: Finding
     row = rows(found, "as_printed")["W=7"]
     assert row["verdict"] == "does not hold"
     assert "11 equal rungs" in row["why"]
+
+
+@pytest.mark.long
+def test_the_printed_laplace_values_of_the_windows_hold_within_their_noise(found: Findings):
+    for row in rows(found, "laplace").values():
+        assert row["verdict on the value"].startswith("holds")
+        _, noise = numbers(row["ours, exactly so, ± noise"])
+        assert 0 < noise < 50
+
+
+def test_a_laplace_value_is_judged_by_its_noise():
+    assert covid_printed.judged(-875, Laplace(-879.2, 5.0))[2] == "holds, within its noise"
+    assert covid_printed.judged(-875, Laplace(-879.2, 0.5))[2] == "does not hold"
 
 
 @pytest.mark.long

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from math import hypot, sqrt
 
 import refti
 from refti.reproduce.covid import (
@@ -131,39 +132,52 @@ def printed_table(found: Runs) -> Table:
     return Table("as_printed", "The printed log evidences", columns, tuple(rows), notes)
 
 
-def laplace_table(found: Runs, approximations: dict[str, Laplace]) -> Table:
-    """The printed Laplace values and corrections beside ours, for variants on the same data."""
+def laplace_table(found: Runs, approximations: dict[Variant, Laplace]) -> Table:
+    """Every printed Laplace value and correction, beside ours on the same days, lags and priors."""
     rows = []
-    for name, right in found.evidences.items():
-        approximation, printed = approximations[name], PRINTED[name]
-        same_data = is_shifted(variant_as_printed(name))
-        shift = log_prior_mass(VARIANTS[name])
-        rows.append(
-            (
-                name,
-                str(printed.laplace),
-                f"{approximation.log_z + shift:.1f} ({approximation.of_half + shift:.1f})",
-                str(printed.correction),
-                f"{right.log_z - approximation.log_z:.1f}",
-                "same days" if same_data else "printed for other days or lags",
-            )
-        )
+    for name in found.right:
+        printed, ours, about = PRINTED[name], behind(name, found), _laplace(name, approximations)
+        if ours is None or about is None:
+            missing = (NOTHING, "not run")
+            rows.append((name, str(printed.laplace), *missing, str(printed.correction), *missing))
+            continue
+        correction = Laplace(ours.log_z - about.log_z, hypot(ours.error, about.error))
+        verdicts = (*judged(printed.laplace, about), *judged(printed.correction, correction))
+        rows.append((name, *verdicts))
     columns = (
         "model",
         "printed Laplace",
-        "ours, priors as printed (half the draws)",
+        "ours, exactly so, ± noise",
+        "verdict on the value",
         "printed correction",
-        "ours",
-        "data",
+        "ours, ± noise",
+        "verdict on the correction",
     )
     notes = (
-        "Laplace's approximation with a sampled covariance moves by many nats with the draws it is "
-        "made from, since ½ log det of 200 dimensions adds up their noise; so does the correction, "
-        "and only their sum can be compared.",
+        "Laplace's approximation with a sampled covariance moves with the draws it is made from, "
+        "since ½ log det of 200 dimensions adds up their noise; so does the correction, and only "
+        "their sum is a property of the model.",
+        f"A printed number holds if it is within its rounding ({ROUNDING}) and {ERRORS} times the "
+        "noise of both; that of the printed one is not known and taken to be that of ours.",
     )
     return Table(
         "laplace", "Laplace's approximation and its correction", columns, tuple(rows), notes
     )
+
+
+def _laplace(name: str, approximations: dict[Variant, Laplace]) -> Laplace | None:
+    """Laplace's approximation of a variant exactly as printed; None where it was not run."""
+    variant = variant_as_printed(name)
+    if not is_shifted(variant):
+        return approximations.get(variant)
+    of_right = approximations.get(VARIANTS[name])
+    return of_right and replace(of_right, log_z=of_right.log_z + log_prior_mass(variant))
+
+
+def judged(printed: int, ours: Laplace) -> tuple[str, str, str]:
+    """A printed number, ours with its noise, and the verdict."""
+    holds = abs(printed - ours.log_z) <= ROUNDING + ERRORS * sqrt(2) * ours.error
+    return str(printed), str(ours), verdict(holds) + (", within its noise" if holds else "")
 
 
 def _why(variant: Variant, printed: Printed, ours: Behind, found: Runs) -> str:

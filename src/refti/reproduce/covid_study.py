@@ -8,7 +8,13 @@ import refti
 from refti.reproduce import covid_figures as figures
 from refti.reproduce import covid_tables as tables
 from refti.reproduce.cases import Cases, south_korea
-from refti.reproduce.covid import GENERATION_INTERVALS, VARIANTS, model
+from refti.reproduce.covid import (
+    GENERATION_INTERVALS,
+    VARIANTS,
+    Variant,
+    model,
+    variant_as_printed,
+)
 from refti.reproduce.covid_figures import Pair
 from refti.reproduce.covid_printed import PRINTED, laplace_table, off_by, printed_table
 from refti.reproduce.covid_runs import Runs, made, runs
@@ -38,10 +44,9 @@ def study(work: Work, cases: Cases | None = None) -> Findings:
     of_the_paper = cases is None
     cases = south_korea() if cases is None else cases
     found = runs(work, cases, of_the_paper=of_the_paper)
-    approximations = {
-        name: laplace(model(VARIANTS[name], cases), result.posterior)
-        for name, result in (found.evidences | made(found.recipe)).items()
-    }
+    results = {VARIANTS[name]: result for name, result in found.evidences.items()}
+    results |= {variant_as_printed(name): result for name, result in made(found.printed).items()}
+    approximations = {v: laplace(model(v, cases), r.posterior) for v, r in results.items()}
     shown = [tables.evidence_table(found, approximations, of_the_paper=of_the_paper)]
     if of_the_paper:
         shown += [printed_table(found), laplace_table(found, approximations)]
@@ -50,9 +55,7 @@ def study(work: Work, cases: Cases | None = None) -> Findings:
         title="COVID-19 in South Korea" if of_the_paper else "COVID-19, cases of your own",
         says=SAYS,
         holds=_holds(found),
-        why=f"{WHY} {off_by(found)}"
-        if of_the_paper
-        else "The paper's numbers belong to South Korea's cases.",
+        why=f"{WHY} {off_by(found)}" if of_the_paper else OTHER_CASES,
         tables=tuple(shown),
         figures=_figures(found, approximations, cases, of_the_paper=of_the_paper),
         trusted=all(isinstance(r, refti.Evidence) and r.trusted for r in found.right.values()),
@@ -101,7 +104,7 @@ def _meaning(best: dict[str, str]) -> str:
     return f"For an epidemiologist: {held}, however well smoother ones seem to fit. {caution}"
 
 
-def _pairs(found: Runs, approximations: dict[str, Laplace]) -> tuple[Pair, ...]:
+def _pairs(found: Runs, approximations: dict[Variant, Laplace]) -> tuple[Pair, ...]:
     pairs = []
     for group, names in tables.GROUPS.items():
         known = [name for name in names if name in found.evidences]
@@ -110,14 +113,14 @@ def _pairs(found: Runs, approximations: dict[str, Laplace]) -> tuple[Pair, ...]:
                 Pair(
                     group,
                     max(known, key=lambda name: found.evidences[name].log_z),
-                    max(known, key=lambda name: approximations[name].log_z),
+                    max(known, key=lambda name: approximations[VARIANTS[name]].log_z),
                 )
             )
     return tuple(pairs)
 
 
 def _figures(
-    found: Runs, approximations: dict[str, Laplace], cases: Cases, *, of_the_paper: bool
+    found: Runs, approximations: dict[Variant, Laplace], cases: Cases, *, of_the_paper: bool
 ) -> tuple[Figure, ...]:
     results, pairs = found.evidences, _pairs(found, approximations)
     if len(results) < 2:

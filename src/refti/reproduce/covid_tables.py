@@ -6,7 +6,7 @@ from math import hypot
 from typing import Any
 
 import refti
-from refti.reproduce.covid import VARIANTS
+from refti.reproduce.covid import VARIANTS, Variant
 from refti.reproduce.covid_printed import NOTHING, PRINTED, said
 from refti.reproduce.covid_runs import Runs
 from refti.reproduce.findings import Table, plus_minus
@@ -20,11 +20,13 @@ GROUPS = {
 }
 
 
-def evidence_table(found: Runs, approximations: dict[str, Laplace], *, of_the_paper: bool) -> Table:
+def evidence_table(
+    found: Runs, approximations: dict[Variant, Laplace], *, of_the_paper: bool
+) -> Table:
     """Table 3 anew: every variant on all days, with normalised priors, by each method."""
     columns: tuple[str, ...] = ("model", "parameters")
     columns += ("printed Laplace", "printed log z") if of_the_paper else ()
-    columns += ("Laplace (half the draws)", "11 equal rungs, spline", "log z ± error", "trusted")
+    columns += ("Laplace ± noise", "11 equal rungs, spline", "log z ± error", "trusted")
     rows = []
     for name, outcome in found.right.items():
         printed = PRINTED[name]
@@ -34,7 +36,7 @@ def evidence_table(found: Runs, approximations: dict[str, Laplace], *, of_the_pa
                 name,
                 _parameters(outcome),
                 *row,
-                str(approximations.get(name, NOTHING)),
+                str(approximations.get(VARIANTS[name], NOTHING)),
                 said(found.recipe.get(name)),
                 said(outcome),
                 _trusted(outcome),
@@ -42,7 +44,8 @@ def evidence_table(found: Runs, approximations: dict[str, Laplace], *, of_the_pa
         )
     notes = (
         "All models on the same days, with priors that integrate to one; log z in nats.",
-        "Laplace: a Gaussian about the mean of the posterior's draws with their covariance.",
+        "Laplace: a Gaussian about the mean of the posterior's draws with their covariance, in the "
+        "model's own parameters; its noise is that of the draws, by a jackknife over chains.",
     )
     return Table("log_evidence", "Log evidence of the variants", columns, tuple(rows), notes)
 
