@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from refti.errors import ReferenceFitError
+from refti.references import covariance
 from refti.references.covariance import lower, shrunk_factor
 
 
@@ -77,6 +78,23 @@ def test_the_factor_is_lower_triangular_with_a_positive_diagonal_for_any_base():
     _, factor = shrunk_factor(draws, turned)
     assert not np.triu(factor, 1).any()
     assert (np.diag(factor) > 0).all()
+
+
+@pytest.mark.parametrize("dim", [1, 5, 40])
+def test_a_block_is_left_out_alike_by_its_rows_and_by_its_dimensions(dim: int):
+    draws = np.random.default_rng(2).normal(size=(1000, dim))
+    draws -= draws.mean(axis=0)
+    values, axes = np.linalg.eigh(draws.T @ draws)
+    rows, weights = (draws @ axes)[:50], np.array([0.1, 10.0, 1e4])
+    by_rows = covariance._by_rows(rows, values, weights, 950, dim)
+    np.testing.assert_allclose(
+        covariance._by_dimensions(rows, values, weights, 950, dim), by_rows, rtol=1e-8
+    )
+    kept = draws[50:] - draws[50:].mean(axis=0)
+    determinants = [
+        np.linalg.slogdet(kept.T @ kept + weight * np.eye(dim))[1] for weight in weights
+    ]
+    np.testing.assert_allclose(by_rows[0], determinants, rtol=1e-8)
 
 
 def test_lower_keeps_the_covariance():

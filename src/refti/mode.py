@@ -12,6 +12,7 @@ from refti.model import ValueAndGradient
 STEP = 1e-4  # of central differences, in coordinates whitened by the optimiser's curvature
 COARSE_STEP = 1e-2
 MOST_CLIMBS = 6
+IDLE_STEPS = 3  # of a climber that neither gains nor has a step to shorten, before it is left
 HIGHER = 0.01  # nats that one climb more has to gain for another
 
 
@@ -127,24 +128,28 @@ def ascend(
 def _ascended(
     evaluate: ValueAndGradient, x: np.ndarray, factor: np.ndarray, iterations: int
 ) -> tuple[np.ndarray, np.ndarray]:
+    x = x.copy()
     values, gradients = evaluate(x)
     slopes = gradients @ factor
-    steps = np.ones(len(x))
+    steps, idle = np.ones(len(x)), np.zeros(len(x), dtype=int)
     for _ in range(iterations):
-        moves = steps[:, None] * slopes
-        tried, tried_gradients = evaluate(x + moves @ factor.T)
-        better = tried > values
+        going = np.flatnonzero(idle < IDLE_STEPS)
+        if len(going) == 0:
+            break
+        moves = steps[going, None] * slopes[going]
+        tried_x = x[going] + moves @ factor.T
+        tried, tried_gradients = evaluate(tried_x)
         tried_slopes = tried_gradients @ factor
-        bend = np.abs(np.einsum("nd,nd->n", moves, tried_slopes - slopes))
+        better = tried > values[going]
+        bend = np.abs(np.einsum("nd,nd->n", moves, tried_slopes - slopes[going]))
         barzilai = np.einsum("nd,nd->n", moves, moves) / np.where(bend > 0, bend, np.inf)
         barzilai = np.where(np.isfinite(barzilai), barzilai, 1.0)
-        steps = np.where(better, np.clip(barzilai, 1e-12, 1e12), 0.25 * steps)
-        x = np.where(better[:, None], x + moves @ factor.T, x)
-        slopes = np.where(better[:, None], tried_slopes, slopes)
-        gain = np.where(better, tried - values, 0.0)
-        values = np.where(better, tried, values)
-        if not np.any(better & (gain > 1e-3)) and not np.any(steps[~better] > 1e-3):
-            break
+        steps[going] = np.where(better, np.clip(barzilai, 1e-12, 1e12), 0.25 * steps[going])
+        gains = better & (tried - values[going] > 1e-3)
+        waits = ~better & (steps[going] > 1e-3)
+        idle[going] = np.where(gains | waits, 0, idle[going] + 1)
+        here = going[better]
+        x[here], slopes[here], values[here] = tried_x[better], tried_slopes[better], tried[better]
     return x, values
 
 

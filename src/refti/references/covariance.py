@@ -121,40 +121,65 @@ def check_draws(draws: np.ndarray) -> None:
 def _best_weight(centred: np.ndarray, frame: np.ndarray, blocks: int, flattery: int) -> System:
     """The weight of the identity in one frame by the likelihood of every block left out.
 
-    The sum of all draws' squares is decomposed once; leaving a block out takes as many rows (and
-    one, for the mean that moves) out of it again, which costs a small determinant.
+    The sum of all draws' squares is decomposed once; a block is then taken out of it again.
     """
     u = into(frame, centred)
     count, dim = u.shape
     values, vectors = _decompose(u)
     rotated = u @ vectors
-    # Directions that the draws do not span hold nothing of them, but the target's share.
-    values, missing = np.maximum(values, 0.0), dim - len(values)
+    values = np.maximum(values, 0.0)
     log_volume = np.log(frame).sum() if frame.ndim == 1 else np.linalg.slogdet(frame)[1]
     scores = -count * log_volume - flattery * _WEIGHTS / (1 + _WEIGHTS)
     weights = _WEIGHTS * count
-    inverses = 1 / (values + weights[:, None])
-    log_all = missing * np.log(weights) - np.log(inverses).sum(axis=1)
+    left_out = _by_rows if dim > count // blocks else _by_dimensions
     for rows in np.array_split(rotated, blocks):
-        size = len(rows)
-        kept = count - size
-        moved = size / np.sqrt(kept) * rows.mean(axis=0)
-        rows = np.concatenate([rows, moved[None]])
-        selection = np.concatenate([np.eye(size), np.full((size, 1), kept**-0.5)], axis=1)
-        remaining = np.eye(size + 1) - (rows * inverses[:, None]) @ rows.T
+        kept = count - len(rows)
         try:
-            triangles = np.linalg.cholesky(remaining)
+            log_determinants, distances = left_out(rows, values, weights, kept, dim)
         except np.linalg.LinAlgError:
             return System(frame, float(_WEIGHTS[-1]), -np.inf)
-        halves = np.linalg.solve(triangles, selection.T)
-        distances = np.sum(halves**2, axis=(1, 2)) - np.sum(selection**2)
-        diagonals = np.diagonal(triangles, axis1=1, axis2=2)
-        log_determinants = (
-            log_all + 2 * np.log(diagonals).sum(axis=1) - dim * np.log(kept + weights)
-        )
-        scores -= 0.5 * (size * log_determinants + (kept + weights) * distances)
+        log_determinants = log_determinants - dim * np.log(kept + weights)
+        scores -= 0.5 * (len(rows) * log_determinants + (kept + weights) * distances)
     best = int(np.argmax(scores))
     return System(frame, _between(scores, best), float(scores[best]))
+
+
+def _by_dimensions(
+    rows: np.ndarray, values: np.ndarray, weights: np.ndarray, kept: int, dim: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Of the squares of the draws kept, plus each weight: log determinants, and the rows' lengths.
+
+    `values` are the squares of all draws along their principal axes, in which the rows are given;
+    lengths are about the mean of the kept, squared, and summed over the rows.
+    """
+    shift = len(rows) / kept * rows.mean(axis=0)  # from the mean of the kept to that of all
+    squares = np.diag(values) - rows.T @ rows - kept * np.outer(shift, shift)
+    triangles = np.linalg.cholesky(squares + weights[:, None, None] * np.eye(dim))
+    diagonals = np.diagonal(triangles, axis1=1, axis2=2)
+    halves = np.linalg.solve(triangles, (rows + shift).T)
+    return 2 * np.log(diagonals).sum(axis=1), np.sum(halves**2, axis=(1, 2))
+
+
+def _by_rows(
+    rows: np.ndarray, values: np.ndarray, weights: np.ndarray, kept: int, dim: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same where the rows are fewer than the dimensions.
+
+    Taking as many rows (and one, for the mean that moves) out of the squares costs a small
+    determinant. Directions that the draws do not span hold nothing of them but the weight.
+    """
+    size, missing = len(rows), dim - len(values)
+    inverses = 1 / (values + weights[:, None])
+    log_all = missing * np.log(weights) - np.log(inverses).sum(axis=1)
+    moved = size / np.sqrt(kept) * rows.mean(axis=0)
+    rows = np.concatenate([rows, moved[None]])
+    selection = np.concatenate([np.eye(size), np.full((size, 1), kept**-0.5)], axis=1)
+    remaining = np.eye(size + 1) - (rows * inverses[:, None]) @ rows.T
+    triangles = np.linalg.cholesky(remaining)
+    diagonals = np.diagonal(triangles, axis1=1, axis2=2)
+    halves = np.linalg.solve(triangles, selection.T)
+    distances = np.sum(halves**2, axis=(1, 2)) - np.sum(selection**2)
+    return log_all + 2 * np.log(diagonals).sum(axis=1), distances
 
 
 def _between(scores: np.ndarray, best: int) -> float:

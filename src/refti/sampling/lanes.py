@@ -55,15 +55,15 @@ class Trace(NamedTuple):
 
 @partial(jax.jit, compiler_options=QUICK)
 def begin(
-    leg: Leg, lam: Float[Array, ""], whitening: Whitening, x: Float[Array, "chain dim"]
+    leg: Leg, lam: Float[Array, ""], whitening: Whitening, u: Float[HostOrDevice, "chain dim"]
 ) -> hmc.HMCState:
-    """The states of all lanes at the given positions."""
+    """The states of all lanes at the given positions, which are whitened."""
     density = whitened(leg, lam, *whitening)
 
     def one(u: Array) -> hmc.HMCState:
         return hmc.init((u, jnp.zeros((), u.dtype)), density)
 
-    return jax.vmap(one)(jnp.linalg.solve(whitening.factor, (x - whitening.location).T).T)
+    return jax.vmap(one)(jnp.asarray(u))
 
 
 @partial(jax.jit, compiler_options=QUICK)

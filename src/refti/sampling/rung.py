@@ -187,7 +187,9 @@ def _standing(leg: Leg, lam: float, x: np.ndarray, engine: Engine) -> Standing:
 
 def _state(leg: Leg, lam: float, x: np.ndarray, whitening: Whitening, engine: Engine) -> HMCState:
     engine.meter.count(gradients=len(x))
-    return engine.meter.call(begin, leg, jnp.asarray(lam), whitening, jnp.asarray(x))
+    location, factor = (np.asarray(a) for a in whitening)
+    u = np.ascontiguousarray(np.linalg.solve(factor, (x - location).T).T)
+    return engine.meter.call(begin, leg, jnp.asarray(lam), whitening, u)
 
 
 def _refit_after(stretches: int) -> Iterator[int]:
