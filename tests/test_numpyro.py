@@ -330,6 +330,7 @@ class TestEvidence:
         assert abs(result.log_z - exact) < max(TOO_FAR * result.error, 1e-5)
         assert [check.ok for check in result.checks if check.name == "prior"] == [True]
 
+    @pytest.mark.long
     @pytest.mark.parametrize(("name", "column"), [("density", 1), ("adjusted_density", 2)])
     def test_of_the_radiata_models(self, name: str, column: int):
         model = refti.from_numpyro(radiata_pine, *radiata_data(column))

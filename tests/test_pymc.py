@@ -459,6 +459,7 @@ def regression(column: int) -> pm.Model:
     return source
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("column", "name"), [(1, "density"), (2, "adjusted_density")])
 def test_the_radiata_models_have_their_evidence(column, name):
     result = refti.evidence(refti.from_pymc(regression(column)), seed=3)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from refti.reproduce import covid_printed, covid_study, covid_tables, page
-from refti.reproduce.cases import Cases
+import refti
+from refti.reproduce import covid_printed, covid_runs, covid_study, covid_tables, page
+from refti.reproduce.cases import Cases, south_korea
 from refti.reproduce.covid import VARIANTS
 from refti.reproduce.covid_printed import PRINTED
 from refti.reproduce.covid_runs import Runs
 from refti.reproduce.findings import Findings
+from refti.reproduce.lanes import Job
 from refti.reproduce.laplace import Laplace
 from refti.reproduce.work import Work
 
@@ -129,6 +132,29 @@ def test_a_series_of_zeros_gets_a_verdict(
     assert value < 4 * error  # the probability of data that are counts is at most one
     assert row["trusted"].startswith(("yes", "no"))
     assert found.trusted == (row["trusted"] == "yes")
+
+
+def test_quick_runs_take_one_model_of_two_names_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    result = refti.evidence(refti.Model(log_density=lambda x: -0.5 * x @ x, dim=1), progress=False)
+    asked: list[str] = []
+
+    def run(jobs: list[Job], report: object) -> dict[str, refti.Evidence]:
+        asked.extend(f"{job.name} by {job.settings['seed']}" for job in jobs)
+        return {job.name: replace(result) for job in jobs}
+
+    monkeypatch.setattr(covid_runs, "run", run)
+    quick = covid_runs.runs(Work(tmp_path, quick=True), south_korea(), of_the_paper=True)
+    assert len(asked) == 15
+    assert list(quick.right) == list(VARIANTS)
+    assert quick.right["W=1"] is quick.right["AR(2)"]
+    assert "runs once" in covid_tables.same_model_note(quick)
+    cost = covid_tables.cost_table(quick)
+    assert [row[0] for row in cost.rows] == [*(n for n in VARIANTS if n != "W=1"), "all"]
+    full = covid_runs.runs(Work(tmp_path), south_korea(), of_the_paper=False)
+    assert {"AR(2) by 1", "W=1 by 2"} <= set(asked[15:])
+    assert "agree" in covid_tables.same_model_note(full)
 
 
 def test_a_variant_that_is_refused_stands_in_the_table_with_its_reason():

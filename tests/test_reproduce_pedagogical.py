@@ -148,6 +148,7 @@ def test_a_printed_number_holds_to_its_digits():
     assert rounds_to("17,000", 16_999) == FAILS
 
 
+@pytest.mark.long
 def test_the_reference_is_read_off_the_draws(folder: Path, found: dict[str, Findings]):
     del found
     result = refti.load(folder / "one" / "runs" / "recipe")
@@ -157,6 +158,7 @@ def test_the_reference_is_read_off_the_draws(folder: Path, found: dict[str, Find
     )
 
 
+@pytest.mark.long
 def test_one_dimension_agrees_with_quadrature_and_gives_its_verdicts(found: dict[str, Findings]):
     table = rows(found["one"].tables[0])
     for name in ("z by quadrature", "z by referenced TI"):
@@ -168,6 +170,7 @@ def test_one_dimension_agrees_with_quadrature_and_gives_its_verdicts(found: dict
     assert found["one"].trusted
 
 
+@pytest.mark.long
 def test_mismatched_references_are_noticed(found: dict[str, Findings]):
     table = found["one"].tables[1]
     for row in (dict(zip(table.columns, cells, strict=True)) for cells in table.rows):
@@ -181,6 +184,7 @@ def test_mismatched_references_are_noticed(found: dict[str, Findings]):
     assert rungs[-1] > rungs[0]
 
 
+@pytest.mark.long
 def test_two_dimensions_agrees_with_quadrature_and_gives_its_verdicts(found: dict[str, Findings]):
     printed, readings, cases = found["two"].tables
     assert [cells[0] for cells in printed.rows if cells[-2] != FAILS] == []
@@ -195,6 +199,7 @@ def test_two_dimensions_agrees_with_quadrature_and_gives_its_verdicts(found: dic
     assert found["two"].trusted
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", STUDIES)
 def test_files_are_written_and_nothing_in_the_page_is_markup_by_accident(
     name: str, folder: Path, found: dict[str, Findings]
@@ -212,6 +217,7 @@ def test_files_are_written_and_nothing_in_the_page_is_markup_by_accident(
     assert text.count("<figure>") == len(findings.figures)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", STUDIES)
 def test_every_panel_says_what_its_axes_are(name: str, found: dict[str, Findings]):
     for figure in found[name].figures:
@@ -220,6 +226,7 @@ def test_every_panel_says_what_its_axes_are(name: str, found: dict[str, Findings
             assert axes.get_ylabel()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", STUDIES)
 def test_a_second_time_runs_are_read(name: str, folder: Path, found: dict[str, Findings]):
     files = sorted((folder / name).rglob("result.json"))

@@ -22,16 +22,21 @@ pytestmark = pytest.mark.usefixtures("x64")
 POINTS, CURVES = 20, 3
 CHEAP = ("regression",)
 
-# Stan programs are compiled, about ten seconds each, when they are first seen. All tests of a
-# model run in one process, where it is made once.
+ALWAYS = ("regression", "mixture", "ordinal", "correlation", "bounds")  # a support of every kind
+
+
+def marks(name: str, source: str) -> list[pytest.MarkDecorator]:
+    """All tests of a model run in one process, where it is made once.
+
+    Stan programs are compiled, about ten seconds each, when they are first seen.
+    """
+    group = [pytest.mark.xdist_group(name)]
+    slow = [pytest.mark.slow] if source == "stan" else []
+    return group + slow + ([] if name in ALWAYS else [pytest.mark.long])
+
+
 EVERY = [
-    pytest.param(
-        name,
-        source,
-        marks=[pytest.mark.xdist_group(name), *([pytest.mark.slow] if source == "stan" else [])],
-    )
-    for name in MODELS
-    for source in SOURCES
+    pytest.param(name, source, marks=marks(name, source)) for name in MODELS for source in SOURCES
 ]
 HAVING_ANOTHER_VOICE = [case for case in EVERY if case.values[1] in OWN]
 

@@ -225,12 +225,16 @@ MEMBERS = (
         lambda: low_rank(np.array([-3.0]), np.array([0.3]), np.array([[0.4]]), -4.0),
     ),
     Member("fitted low rank", lambda: of_height(fit_low_rank(posterior_draws(500)))),
+)
+# Training takes half a minute.
+FLOW = pytest.param(
     Member(
         "fitted flow",
         lambda: of_height(fit_flow(posterior_draws(1000), 0)),
         reach=10,
         tolerance=1e-3,
     ),
+    marks=pytest.mark.long,
 )
 HIGHER_GAUSSIANS = (
     Member("gaussian 5-d", lambda: five_dimensional(diagonal=False)),
@@ -242,8 +246,8 @@ HIGHER = (
     Member("mixture 5-d", five_dimensional_mixture),
     Member("low rank 5-d", five_dimensional_low_rank),
 )
-every_member = pytest.mark.parametrize("member", MEMBERS + HIGHER, ids=str)
-every_small_member = pytest.mark.parametrize("member", MEMBERS, ids=str)
+every_member = pytest.mark.parametrize("member", [*MEMBERS, *HIGHER, FLOW], ids=str)
+every_small_member = pytest.mark.parametrize("member", [*MEMBERS, FLOW], ids=str)
 
 
 @every_small_member

@@ -91,8 +91,8 @@ def probability(row: Any) -> str:
 
 def cost_table(found: Runs) -> Table:
     """What each variant took."""
-    rows = []
-    for name, result in found.evidences.items():
+    rows, results = [], found.runs_of_their_own
+    for name, result in results.items():
         cost, rungs = result.cost, sum(len(leg.lambdas) for leg in result.draws)
         rows.append(
             (
@@ -104,8 +104,8 @@ def cost_table(found: Runs) -> Table:
                 f"{cost.compile_seconds:.0f}",
             )
         )
-    total = sum(result.cost.gradient_evaluations for result in found.evidences.values())
-    seconds = sum(result.cost.seconds for result in found.evidences.values())
+    total = sum(result.cost.gradient_evaluations for result in results.values())
+    seconds = sum(result.cost.seconds for result in results.values())
     rows.append(("all", "", "", f"{total:,}", f"{seconds:.0f}", ""))
     columns = ("model", "reference", "rungs", "gradients", "seconds", "of which compiling")
     notes = ("Two variants run side by side, so the whole takes about half of the sum of seconds.",)
@@ -117,6 +117,8 @@ def same_model_note(found: Runs) -> str:
     one, two = found.evidences.get("W=1"), found.evidences.get("AR(2)")
     if one is None or two is None:
         return "W = 1 and AR(2) were not both finished."
+    if one is two:
+        return "W = 1 and AR(2) are the same model, which the quick version runs once."
     difference, error = one.log_z - two.log_z, hypot(one.error, two.error)
     word = "agree" if abs(difference) <= 3 * error else "DISAGREE"
     return (
