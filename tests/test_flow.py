@@ -90,7 +90,7 @@ def test_tails_are_a_gaussians():
         assert np.isfinite(slope).all()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.usefixtures("x64")
 def test_one_dimension():
     draws = np.log(np.random.default_rng(1).gamma(0.7, size=(1000, 1)))

@@ -115,7 +115,7 @@ BY_JAX = [
 ]
 BY_NUMBA = [censored, truncated]
 # On processors with fused multiply-add, JAX's gradients of it are off by anything.
-EITHER = [pytest.param(write, marks=pytest.mark.slow) for write in (latent_process,)]
+EITHER = [pytest.param(latent_process, marks=pytest.mark.long)]
 EVERY = pytest.mark.parametrize("write", BY_JAX + BY_NUMBA + EITHER)
 
 
