@@ -115,8 +115,10 @@ BY_JAX = [
 ]
 BY_NUMBA = [censored, truncated]
 # On processors with fused multiply-add, JAX's gradients of it are off by anything.
-EITHER = [pytest.param(latent_process, marks=pytest.mark.long)]
-EVERY = pytest.mark.parametrize("write", BY_JAX + BY_NUMBA + EITHER)
+EITHER = latent_process
+EVERY = pytest.mark.parametrize(
+    "write", [*BY_JAX, *BY_NUMBA, pytest.param(EITHER, marks=pytest.mark.long)]
+)
 
 
 def written(write: Callable[[], object]) -> pm.Model:
@@ -368,7 +370,8 @@ def test_a_wrong_gradient_and_a_wrong_value_are_noticed(x64):
     assert "gradients differ" in str(_disagreement(Wrong(0.0, 0.1), truth))
 
 
-@pytest.mark.parametrize("write", EITHER)
+@pytest.mark.slow
+@pytest.mark.parametrize("write", [EITHER])
 def test_wrong_gradients_of_jax_are_a_reason_to_take_numba(write):
     source = taken(write)[1].source
     assert source.endswith("by JAX") or "by Numba (JAX's gradients differ" in source
