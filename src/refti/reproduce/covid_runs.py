@@ -59,12 +59,12 @@ def runs(work: Work, cases: Cases, *, of_the_paper: bool) -> Runs:
     """
     error = QUICK_TARGET_ERROR if work.quick else TARGET_ERROR
     asked = [variant for variant in VARIANTS.values() if not (work.quick and is_twin(variant))]
-    right = run(list(_jobs(work, cases, asked, "right", error)), work.report)
-    right = {name: right[name] if name in right else right[TWIN] for name in VARIANTS}
+    right = run(_jobs(work, cases, asked, "right", error), work.report)
+    right = {name: right[name if name in right else TWIN] for name in VARIANTS}
     found = Runs(right, {}, {})
     if of_the_paper and not work.quick:
         others = [v for v in map(variant_as_printed, VARIANTS) if not is_shifted(v)]
-        jobs = list(_jobs(work, cases, others, "printed", PRINTED_TARGET_ERROR))
+        jobs = _jobs(work, cases, others, "printed", PRINTED_TARGET_ERROR)
         recipes = [_recipe(work, cases, name) for name in found.evidences]
         found = replace(found, printed=run(jobs, work.report), recipe=run(recipes, work.report))
     return found
@@ -87,9 +87,10 @@ def is_shifted(printed: Variant) -> bool:
 
 def _jobs(
     work: Work, cases: Cases, variants: Iterable[Variant], kind: str, error: float
-) -> Iterable[Job]:
-    for variant in variants:
-        yield Job(
+) -> list[Job]:
+    """The runs of variants, first those of high order: they take longest, and nobody waits."""
+    return [
+        Job(
             variant.name,
             _folder(work, kind, variant.name),
             model,
@@ -101,6 +102,8 @@ def _jobs(
                 "check_prior": False,
             },
         )
+        for variant in sorted(variants, key=lambda variant: -variant.order)
+    ]
 
 
 def _recipe(work: Work, cases: Cases, name: str) -> Job:
