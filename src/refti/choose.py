@@ -51,8 +51,10 @@ def choose(explored: Exploration, target_error: float) -> Choice:
     """The reference from which the way to the posterior is shortest.
 
     An estimate needs about (length / error)^2 draws. While the pilot has fewer than half of
-    that, is short of draws for the dimension, and more of them have shortened the way, it goes
-    on: draws that shorten the way save more of them later.
+    that, is short of draws for the dimension, and more of them have shortened the way from a
+    reference fitted to them, it goes on: draws that shorten the way save more of them later. The
+    way from the mode is the same whatever the draws, so it may not end this: it is the shortest
+    of all where chains have not arrived yet.
     """
     pilot = explored.pilot
     lengths = measured(explored, pilot)
@@ -63,13 +65,14 @@ def choose(explored: Exploration, target_error: float) -> Choice:
         and len(pilot.draws) < min(DRAWS_A_DIMENSION * explored.model.dim, MOST_DRAWS)
         and len(pilot.draws) < 0.5 * (lengths[best] / target_error) ** 2
     ):
-        before = lengths[best]
+        before = _of_draws(lengths)
         pilot = explored.continued(pilot)
         # The families that lost by far would not win with twice the draws.
-        close = [name for name, value in lengths.items() if value < CLOSE * lengths[best]]
+        shortest = min(before.values(), default=FAR)
+        close = [name for name, value in before.items() if value < CLOSE * shortest]
         lengths |= measured(explored, pilot, close)
         best = _best(lengths, target_error, worth)
-        if lengths[best] > SHORTER * before:
+        if min(_of_draws(lengths).values(), default=FAR) > SHORTER * shortest:
             break
     reference = fitted(explored, best, pilot)
     return Choice(reference, best, lengths, pilot, _reason(best, lengths))
@@ -139,6 +142,11 @@ def length(explored: Exploration, reference: Reference, held_out: np.ndarray) ->
         return FAR
     # Draws outside the support are not on the way, but they are not for nothing either.
     return stretch(lower, upper).length - float(np.log(len(lower) / count))
+
+
+def _of_draws(lengths: Mapping[str, float]) -> dict[str, float]:
+    """The lengths from families that are fitted to draws."""
+    return {name: value for name, value in lengths.items() if name != "laplace"}
 
 
 def _best(lengths: Mapping[str, float], target_error: float, worth: float = WORTH_IT) -> str:
