@@ -108,11 +108,11 @@ def posteriors(results: Mapping[str, refti.Evidence], pairs: tuple[Pair, ...]) -
                 grid = np.linspace(0, np.quantile(draws, 0.999) * 1.05, 300)
                 panel.plot(grid, gaussian_kde(draws)(grid), dashes, color=colour, label=label)
             panel.set_xlabel({"φ": "φ (dispersion)", "σ": "σ (a day's, or window's, step)"}[symbol])
-            panel.set_ylim(bottom=0)
+            panel.set_ylim(0, 1.3 * panel.get_ylim()[1])  # room for the legend
             if column == 0:
                 panel.set_ylabel("posterior density")
         axes[0, column].set_title(pair.group, fontsize=10)
-        axes[0, column].legend(fontsize=8)
+        axes[0, column].legend(fontsize=8, loc="upper right")
     return drawing
 
 

@@ -86,7 +86,8 @@ def probability(row: Any) -> str:
     """The probability of a comparison's row with its error, as far as three decimals tell it."""
     if row.probability < 5e-4:
         return "< 0.0005"
-    return f"{row.probability:.3f} ± {row.probability_error:.3f}"
+    error = f"{row.probability_error:.3f}" if row.probability_error >= 5e-4 else "< 0.0005"
+    return f"{row.probability:.3f} ± {error}"
 
 
 def cost_table(found: Runs) -> Table:
@@ -123,7 +124,7 @@ def same_model_note(found: Runs) -> str:
     word = "agree" if abs(difference) <= 3 * error else "DISAGREE"
     return (
         f"W = 1 and AR(2) are the same model; run by different seeds they {word}: they differ by "
-        f"{plus_minus(difference, error)}."
+        f"{plus_minus(difference, error)}, which is {abs(difference) / error:.1f} errors."
     )
 
 
