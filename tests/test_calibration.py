@@ -7,7 +7,7 @@ from scipy import stats
 import refti
 from targets import TARGETS
 
-SEEDS = range(20)
+SEEDS = range(12)
 SETTINGS = {"ladder": refti.power(5), "warmup": 200, "kept": 200}
 
 

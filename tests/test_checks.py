@@ -59,6 +59,7 @@ class TestGoodDraws:
     def test_of_several_legs(self):
         assert failed(checks(shifted_normals(3), backwards(shifted_normals(4)))) == set()
 
+    @pytest.mark.long
     def test_of_ends_far_apart_with_rungs_between(self):
         assert failed(checks(widening_gammas(21))) == set()
 

@@ -41,7 +41,7 @@ FAMILY_OF = {
 
 
 NAMES = [
-    pytest.param(name, marks=pytest.mark.slow if name == "skewed_20" else ()) for name in FAMILY_OF
+    pytest.param(name, marks=pytest.mark.long if name == "skewed_20" else ()) for name in FAMILY_OF
 ]
 
 

@@ -64,7 +64,14 @@ def apart(a: Result, b: Result) -> float:
     return abs(a.value - b.value) / float(np.hypot(a.error, b.error))
 
 
-@pytest.mark.parametrize("target", TARGETS, ids=str)
+COMPILES_LONG = ("lkj",)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [pytest.param(t, marks=[pytest.mark.long] * (t.name in COMPILES_LONG)) for t in TARGETS],
+    ids=str,
+)
 def test_closed_form_targets(target: Target):
     result = result_of(target.name)
     assert isinstance(result, refti.Evidence)
@@ -91,6 +98,7 @@ def test_every_reference_gives_the_same_evidence(family: str):
     assert result.error < 0.05
 
 
+@pytest.mark.long
 def test_truncated_reference_gives_the_same_evidence():
     result = refti.evidence(model_of("product"), **SMALL, reference="truncated")
     assert distance(result, LOG_Z["product"]) < TOO_FAR

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("x64")
 POINTS, CURVES = 20, 3
 CHEAP = ("regression",)
 
-ALWAYS = ("regression", "mixture", "ordinal", "correlation", "bounds")  # a support of every kind
+ALWAYS = ("regression", "mixture", "correlation")
 
 
 def marks(name: str, source: str) -> list[pytest.MarkDecorator]:
