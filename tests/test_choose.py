@@ -6,10 +6,13 @@ Seeds are fixed. A z-score beyond 4.5 is a false alarm once in 150,000.
 from __future__ import annotations
 
 from functools import cache
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import refti
+from refti import choose as choices
 from refti import suite
 from refti.references.fit import FAMILIES
 
@@ -115,3 +118,30 @@ def test_choice_gives_the_same_evidence_as_the_family_by_name():
     named = result("student_multivariate", reference="student", seed=1)
     spread = (chosen.error**2 + named.error**2) ** 0.5
     assert 0 < abs(chosen.value - named.value) < TOO_FAR * spread
+
+
+def test_the_pilot_goes_on_though_the_way_from_the_mode_is_shortest(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """As where chains have not arrived yet: the way from the mode does not depend on draws."""
+    rounds = iter(
+        [{"laplace": 50.0, "covariance": 106.0}, {"covariance": 40.0}, {"covariance": 9.0}]
+    )
+    asked: list[object] = []
+
+    def measured(explored: object, pilot: object, families: object = None) -> dict[str, float]:
+        asked.append(families)
+        return next(rounds, {"covariance": 9.0})
+
+    monkeypatch.setattr(choices, "measured", measured)
+    monkeypatch.setattr(choices, "fitted", lambda explored, family, pilot: family)
+    explored = SimpleNamespace(
+        pilot=SimpleNamespace(draws=np.zeros((1000, 200))),
+        given=None,
+        model=SimpleNamespace(dim=200),
+        leg=SimpleNamespace(has_gradient=True),
+        continued=lambda pilot: SimpleNamespace(draws=np.tile(pilot.draws, (2, 1))),
+    )
+    found = choices.choose(explored, 0.1)
+    assert found.family == "covariance"
+    assert asked == [None, ["covariance"], ["covariance"], ["covariance"]]
