@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
+from scipy.integrate import solve_ivp
+from scipy.special import logsumexp
 
 import refti
 from case_studies import STUDIES, Study
@@ -15,7 +19,7 @@ from refti.inputs.stan.program import read_program
 from refti.inputs.stan.toolchain import find_toolchain
 
 # Compiling takes ten seconds a program, so one stands for all; `make studies` runs every one.
-RUN = [study for study in STUDIES if study.name == "changepoint"]
+(EPIDEMIC,) = (study for study in STUDIES if study.name == "sir")
 
 
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
@@ -25,16 +29,77 @@ def test_a_program_and_its_data_are_accepted(study: Study):
     assert set(json.loads(as_json(program, study.data))) == set(program.data)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("study", RUN, ids=lambda study: study.name)
-def test_a_program_has_an_evidence_that_is_trusted_or_explained(study: Study):
-    model = refti.from_stan(study.program, data=study.data)
-    x = np.random.default_rng(0).uniform(-0.5, 0.5, size=(5, model.dim))
-    assert np.all(np.isfinite(model.log_densities(x)))
-    result = refti.evidence(model, max_evaluations=300_000, progress=False)
-    assert np.isfinite(result.log_z)
-    assert np.isfinite(result.error)
-    assert all(check.advice for check in result.checks if not check.ok)
+class TestDifferentialEquations:
+    @pytest.mark.slow
+    def test_the_evidence_is_that_of_importance_sampling(self):
+        model = refti.from_stan(EPIDEMIC.program, EPIDEMIC.data)
+        result = refti.evidence(model, progress=False)
+        assert result.trusted, result.checks
+        posterior = {name: np.concatenate(values) for name, values in result.posterior.items()}
+        x = model.space.unconstrain_all(posterior)
+        proposal = stats.multivariate_t(x.mean(axis=0), 1.2 * np.cov(x.T), df=6, seed=1)
+        points = proposal.rvs(5_000)
+        log_weights = model.log_densities(points) - proposal.logpdf(points)
+        log_z = logsumexp(log_weights) - np.log(len(points))
+        assert abs(result.log_z - log_z) < 4 * result.error < 0.2
+
+    def test_the_density_is_that_of_another_solver(self):
+        model = refti.from_stan(EPIDEMIC.program, EPIDEMIC.data)
+        data = json.loads(EPIDEMIC.data.read_text())
+        values = {"contact": 1.6, "recovery": 0.5, "overdispersion": 0.05, "first_infected": 0.004}
+        x = model.unconstrain(values) + np.random.default_rng(0).normal(0, 0.1, (5, model.dim))
+        for point, density in zip(x, model.log_densities(x), strict=True):
+            # Stan's solver errs by 1e-6 of the population.
+            assert density == pytest.approx(epidemic_by_scipy(model, point, data), abs=0.01)
+
+    def test_a_solver_that_crawls_is_stopped_and_told(self):
+        model = refti.from_stan(EPIDEMIC.program, EPIDEMIC.data, solver_limit=1_000)
+        other = refti.from_stan(EPIDEMIC.program, EPIDEMIC.data)
+        x = np.stack([model.start, model.start])
+        x[1, 1] = np.log(300.0)  # recovered within minutes: the equations are stiff
+        np.testing.assert_array_equal(np.isfinite(model.log_densities(x)), [True, False])
+        assert np.all(np.isfinite(other.log_densities(x)))
+        rejections = model.rejections()
+        assert rejections is not None
+        assert (rejections.count, rejections.stopped) == (1, 1)
+        assert "stopped after 1000 evaluations" in rejections.message
+        assert "1 of them for taking too long" in str(rejections)
+        assert other.rejections() is None
+
+    def test_a_path_on_which_solvers_are_stopped_is_not_trusted(self):
+        model = refti.from_stan(EPIDEMIC.program, EPIDEMIC.data, solver_limit=150)
+        result = refti.evidence(model, max_evaluations=60_000, progress=False)
+        (check,) = (check for check in result.checks if check.name == "solver")
+        assert not check.ok
+        assert "solver_limit=" in check.advice
+
+    @pytest.mark.parametrize("limit", [0, 2.5, "many"])
+    def test_a_limit_that_is_no_count_is_refused(self, limit: object):
+        with pytest.raises(refti.SettingsError, match="solver_limit must be a whole number"):
+            refti.from_stan(EPIDEMIC.program, EPIDEMIC.data, solver_limit=limit)
+
+
+def epidemic_by_scipy(model: refti.Model, x: np.ndarray, data: dict[str, Any]) -> float:
+    """The log density of sir.stan, written again."""
+    values = {name: float(value) for name, value in model.constrain(x).items()}
+    contact, recovery, first = (values[n] for n in ("contact", "recovery", "first_infected"))
+
+    def change(_: float, state: np.ndarray) -> list[float]:
+        new = contact * state[0] * state[1]
+        return [-new, new - recovery * state[1]]
+
+    days = np.array(data["day"])
+    solved = solve_ivp(
+        change, (0, days[-1]), [1 - first, first], t_eval=days, rtol=1e-10, atol=1e-12
+    )
+    mean = data["population"] * np.maximum(solved.y[1], 1e-9)
+    shape = 1 / values["overdispersion"]
+    density = stats.nbinom.logpmf(data["y"], shape, shape / (shape + mean)).sum()
+    density += stats.lognorm.logpdf(contact, 0.5) + np.log(contact)
+    density += stats.lognorm.logpdf(recovery, 0.5, scale=np.exp(-1)) + np.log(recovery)
+    density += stats.expon.logpdf(1 / shape, scale=0.2) - np.log(shape)
+    share = first / 0.05  # uniform, and the Jacobian of its interval
+    return float(density + np.log(share) + np.log1p(-share))
 
 
 def test_the_data_are_those_that_the_script_makes():

@@ -208,6 +208,22 @@ def check_peak(height: float, mass: float, dim: int) -> Check:
     return replace(found, ok=found.ok or bool(mass < -size / 2))
 
 
+def check_solver(stopped: float) -> Check:
+    """Whether solvers of differential equations were hardly ever stopped on the path.
+
+    Args:
+        stopped: the share of the path's evaluations that were given up for taking too long.
+    """
+    return at_most(
+        "solver",
+        stopped,
+        0.001,
+        "the solver of the model's differential equations was stopped at this share of the points "
+        "on the path, which counted as density zero, so the evidence may be too low; raise "
+        "solver_limit= of refti.from_stan, or use a solver for stiff equations, such as ode_bdf",
+    )
+
+
 def check_modes(modes: int, chains: int) -> Check:
     """Whether every mode that was found has a chain to tell of it."""
     return at_most(

@@ -37,6 +37,7 @@ def commands() -> None:
 @click.argument("targets", nargs=-1, required=True, metavar="FILE.py:MODEL|FILE.stan...")
 @click.option("--data", multiple=True, help="JSON for Stan programs: one for all, or one each.")
 @click.option("--prior-program", help="Stan program of the prior alone, for --path power.")
+@click.option("--solver-limit", type=int, help="Right-hand sides a density of Stan may ask for.")
 @click.option("--store", type=click.Path(path_type=Path), help="Directory to keep the run in.")
 @click.option("--reference", default="auto", show_default=True, help="Where the path starts.")
 @click.option("--path", default="referenced", show_default=True, help="referenced or power.")
@@ -70,6 +71,7 @@ def run(
     targets: tuple[str, ...],
     data: tuple[str, ...],
     prior_program: str | None,
+    solver_limit: int | None,
     store: Path | None,
     rungs: int | None,
     exponent: float,
@@ -94,8 +96,10 @@ def run(
     settings = {name: value for name, value in settings.items() if value is not None}
     ladder = None if rungs is None else refti.power(rungs, exponent)
     loud = not (quiet or as_json)
-    check_prior = settings["check_prior"]
-    loaded = _load_all(targets, files, loud, prior=prior_program, check_prior=check_prior)
+    for_stan = {"prior": prior_program, "check_prior": settings["check_prior"]}
+    if solver_limit is not None:
+        for_stan["solver_limit"] = solver_limit
+    loaded = _load_all(targets, files, loud, **for_stan)
     models = dict(zip(names, loaded, strict=True))
     results, refused, kept = {}, {}, []
     for name, model in models.items():

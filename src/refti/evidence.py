@@ -11,7 +11,7 @@ import numpy as np
 from refti import path as paths
 from refti import progress as reporters
 from refti import settings as options
-from refti.checks import Check, check_end, check_modes, check_peak, check_prior
+from refti.checks import Check, check_end, check_modes, check_peak, check_prior, check_solver
 from refti.conclude import Kind, result
 from refti.cost import Budget, Meter, OutOfBudgetError
 from refti.errors import RefTIError, SamplingError
@@ -207,8 +207,12 @@ def _run(
             ) from None
         if store is not None and identity is not None:
             stores.begin(store, identity)
+        searched = _stopped(models), meter.spent
         outcome = Loop(planned, asked, means, report, []).run()
+        stopped, evaluations = _stopped(models) - searched[0], meter.spent - searched[1]
     checks, ended = _more_checks(kind, models[0], outcome, asked, meter)
+    if stopped:
+        checks.append(check_solver(stopped / evaluations))
     finished = result(
         kind,
         models[0],
@@ -267,6 +271,12 @@ def _prior_integral(model: Model, asked: Settings, meter: Meter) -> Estimate:
     if alone.settings["ended"] == INTERRUPTED:
         raise KeyboardInterrupt
     return alone.estimates["mbar"]
+
+
+def _stopped(models: Sequence[Model]) -> int:
+    """How many densities the models gave up so far for taking too long."""
+    rejected = [model.rejections() for model in models]
+    return sum(one.stopped for one in rejected if one is not None)
 
 
 def _modes(outcome: Outcome) -> int:

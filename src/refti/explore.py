@@ -35,6 +35,7 @@ TEMPERATURES: tuple[float, ...] = (
 )  # at which other modes are searched for
 FEW_TEMPERATURES = (10.0, 100.0, 1000.0)  # where evaluations are dear
 FEW_MOVES = 12  # of each chain at each of those
+STRIDES = 32  # that a wanderer's trajectory may have; short of ground it would take them all
 WIDEST = 1000.0  # spreads of the mode within which they are
 FAR_OFF = 3.0  # standard deviations of the log density between the user's draws and ours
 
@@ -209,7 +210,7 @@ class Exploration:
             engine = replace(engine, stretch=FEW_MOVES)
         for index, temperature in enumerate(temperatures):
             wider = whitening(mode, np.sqrt(temperature) * factor)
-            rung = placed(leg, 1 / temperature, x, wider, engine)
+            rung = replace(placed(leg, 1 / temperature, x, wider, engine), longest=STRIDES)
             key = engine.key(11, int(self.lam), index)
             _, trace = advanced(leg, rung, key, engine, adapting=True)
             x = np.asarray(trace.x[:, -1])

@@ -18,24 +18,34 @@ class Rejections:
         count: of all evaluations so far.
         message: the first one's text.
         where: its unconstrained coordinates.
+        stopped: how many of them were not refused but given up, for taking too long.
     """
 
     count: int
     message: str
     where: tuple[float, ...]
+    stopped: int = 0
 
     def since(self, before: Rejections | None) -> Rejections | None:
         """Those after an earlier look, or None if there were none."""
-        new = self.count - (0 if before is None else before.count)
-        return replace(self, count=new) if new > 0 else None
+        if before is None:
+            return self
+        new, stopped = self.count - before.count, self.stopped - before.stopped
+        return replace(self, count=new, stopped=stopped) if new > 0 else None
 
     def record(self) -> dict[str, Any]:
         """As plain values."""
-        return {"count": self.count, "message": self.message, "where": list(self.where)}
+        return {
+            "count": self.count,
+            "message": self.message,
+            "where": list(self.where),
+            "stopped": self.stopped,
+        }
 
     def __str__(self) -> str:
         place = np.array2string(np.array(self.where), precision=4, threshold=6)
+        stopped = f" ({self.stopped:,} of them for taking too long)" if self.stopped else ""
         return (
-            f"the model rejected {self.count:,} points, which count as density zero; the first "
-            f"with {self.message!r} at unconstrained x = {place}"
+            f"the model rejected {self.count:,} points{stopped}, which count as density zero; the "
+            f"first with {self.message!r} at unconstrained x = {place}"
         )

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from blackjax.mcmc import hmc, nuts
 from blackjax.mcmc.metrics import Metric
 from jax.flatten_util import ravel_pytree
-from jaxtyping import Array, Float, Key
+from jaxtyping import Array, Float, Int, Key
 
 from refti.path import Leg
 
@@ -63,16 +63,18 @@ def move(
     log_density: Callable[[Position], Float[Array, ""]],
     size: Float[Array, ""],
     length: Float[Array, ""],
+    longest: Int[Array, ""],
     *,
     kernel: KernelName,
 ) -> tuple[hmc.HMCState, Any]:
     """The state after one iteration, and BlackJAX's information on it.
 
-    HMC goes `length` in steps of at most `size`; NUTS finds its own length.
+    HMC goes `length` in steps of at most `size`, or as far as the `longest` number of them takes
+    it; NUTS finds its own length.
     """
     if kernel == "nuts":
         return nuts.build_kernel()(key, state, log_density, size, _metric(), MAX_DOUBLINGS)
-    steps = jnp.clip(jnp.ceil(length / size), 1, MAX_STEPS).astype(int)
+    steps = jnp.clip(jnp.ceil(length / size), 1, longest).astype(int)
     return hmc.build_kernel()(key, state, log_density, size, _metric(), steps)
 
 

@@ -84,6 +84,7 @@ def advance(
     lanes: Lanes,
     key: Key[Array, ""],
     length: Float[Array, ""],
+    longest: Int[Array, ""],
     target: Float[Array, ""],
     adapting: Bool[Array, ""],
     *,
@@ -92,8 +93,8 @@ def advance(
 ) -> tuple[Lanes, Trace]:
     """The lanes after some iterations, and their trace.
 
-    Trajectories have this length; the step size moves towards acceptance at the target while
-    adapting.
+    Trajectories have this length, in no more than the longest number of steps; the step size
+    moves towards acceptance at the target while adapting.
     """
     density = whitened(leg, lam, *whitening)
     _, update, _ = dual_averaging_adaptation(target)
@@ -106,7 +107,9 @@ def advance(
         log_size = jnp.where(adapting, lanes.steps.log_step_size, lanes.steps.log_step_size_avg)
         size = jnp.minimum(jnp.exp(log_size), LARGEST_STEP)
         state, info = jax.vmap(
-            lambda key, state: move(key, state, density, size, jitter * length, kernel=kernel)
+            lambda key, state: move(
+                key, state, density, size, jitter * length, longest, kernel=kernel
+            )
         )(keys, lanes.state)
         acceptance, inside = jnp.nan_to_num(info.acceptance_rate), jnp.isfinite(info.energy)
         adapted = update(lanes.steps, _acceptance_inside(acceptance, inside))

@@ -14,7 +14,7 @@ from refti.path import Leg
 from refti.sampling.elliptical import Base, Standing, strolled
 from refti.sampling.engine import Engine
 from refti.sampling.evaluation import on_rung, paid_values
-from refti.sampling.kernel import OUTSIDE
+from refti.sampling.kernel import MAX_STEPS, OUTSIDE
 from refti.sampling.lanes import Lanes, Trace, Whitening, advance, begin, fresh_steps
 from refti.sampling.whitening import refit
 
@@ -34,6 +34,7 @@ class Rung:
         lanes: where they are, and their step size.
         target: the share of moves to be accepted while adapting.
         moves: iterations for each draw that is kept.
+        longest: steps that one trajectory may have.
     """
 
     lam: float
@@ -41,6 +42,7 @@ class Rung:
     lanes: Lanes | Standing
     target: float = TARGET_ACCEPTANCE
     moves: int = 1
+    longest: int = MAX_STEPS
 
     @property
     def step_size(self) -> float | None:
@@ -100,6 +102,7 @@ def advanced(
         rung.lanes,
         key,
         jnp.asarray(QUARTER_TURN),
+        jnp.asarray(rung.longest),
         jnp.asarray(rung.target),
         jnp.asarray(adapting),
         kernel=engine.kernel,

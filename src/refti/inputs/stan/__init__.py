@@ -9,7 +9,7 @@ from pathlib import Path
 import jax
 
 from refti import progress as reporters
-from refti.errors import ModelError
+from refti.errors import ModelError, SettingsError
 from refti.inputs.stan.data import Data, as_json
 from refti.inputs.stan.density import Target, native_batch
 from refti.inputs.stan.library import Library
@@ -19,6 +19,8 @@ from refti.inputs.stan.toolchain import Toolchain, find_toolchain
 from refti.model import Model
 from refti.progress import Progress
 
+SOLVER_LIMIT = 20_000  # tens of times what solvers take near most data, some hundredths of a second
+
 
 def from_stan(
     program: str | Path,
@@ -26,6 +28,7 @@ def from_stan(
     *,
     prior: str | Path | None = None,
     check_prior: bool = True,
+    solver_limit: int = SOLVER_LIMIT,
     progress: Progress | bool | None = None,
 ) -> Model:
     """The model of a Stan program with its data.
@@ -45,8 +48,14 @@ def from_stan(
             power posteriors; it is seen to integrate to one. A program cannot be taken apart.
         check_prior: whether a program is refused in which a parameter seems to have no prior;
             not done where `prior` is given.
+        solver_limit: how often one density may ask for the right-hand sides of its differential
+            equations before it is stopped and counts as rejected. Far from the data solvers crawl,
+            for minutes by Stan's own limit of a million steps from one time to the next. A result
+            whose path meets this limit is not trusted. BridgeStan's libraries have only Stan's own.
         progress: as in `evidence`.
     """
+    if not (isinstance(solver_limit, int) and solver_limit > 0):
+        raise SettingsError(f"solver_limit must be a whole number above 0; got {solver_limit!r}.")
     toolchain = find_toolchain()
     programs = [read_program(p, toolchain.stanc) for p in (program, prior) if p is not None]
     if check_prior and prior is None:
@@ -56,6 +65,7 @@ def from_stan(
     for one, library in zip(programs, libraries, strict=True):
         if library.dim == 0:
             raise ModelError(f"{one.name} has no parameters with these data (all of size zero).")
+        library.limit_solvers(solver_limit)
     space = StanSpace(libraries[0])
     if len(libraries) > 1:
         _refuse_other_parameters(programs, space, StanSpace(libraries[1]))

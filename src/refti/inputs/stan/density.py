@@ -66,8 +66,7 @@ class Target:
     """A library's model as native code calls it, and what it refused so far."""
 
     def __init__(self, library: Library):
-        self._batch = native_batch()
-        self._dim = library.dim
+        self._batch, self._library = native_batch(), library
         functions = ("bs_log_density", "bs_log_density_gradient", "bs_free_error_msg")
         addresses = [library.function(name) for name in functions]
         self._address = self._batch.refti_target(library.address, *addresses, library.dim)
@@ -81,10 +80,10 @@ class Target:
         count = self._batch.refti_rejected(self._address)
         if count == 0:
             return None
-        where = np.zeros(self._dim)
+        where = np.zeros(self._library.dim)
         message = self._batch.refti_first(self._address, where.ctypes.data)
         text = " ".join(message.decode(errors="replace").split())
-        return Rejections(int(count), text, tuple(map(float, where)))
+        return Rejections(int(count), text, tuple(map(float, where)), self._library.stopped())
 
 
 @cache

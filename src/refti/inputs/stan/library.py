@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import re
 from collections.abc import Callable
-from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_int, c_uint, c_void_p
+from ctypes import POINTER, byref, c_bool, c_char_p, c_double, c_int, c_long, c_uint, c_void_p
 from pathlib import Path
 
 import numpy as np
@@ -63,6 +63,21 @@ class Library:
         self.dim: int = self._library.bs_param_unc_num(address)
         self.names = _split(self._library.bs_param_names(address, False, False))
         self.unconstrained_names = _split(self._library.bs_param_unc_names(address))
+
+    def limit_solvers(self, most: int) -> None:
+        """Stops a density that asks more often for right-hand sides of differential equations.
+
+        BridgeStan's libraries know no such limit.
+        """
+        if hasattr(self._library, "refti_limit_solvers"):
+            self._library.refti_limit_solvers(c_void_p(self.address), c_long(most))
+
+    def stopped(self) -> int:
+        """How many densities were stopped at that limit so far."""
+        if not hasattr(self._library, "refti_stopped"):
+            return 0
+        self._library.refti_stopped.restype = c_long
+        return int(self._library.refti_stopped(c_void_p(self.address)))
 
     def function(self, name: str) -> int:
         """The address of a function, for native code to call."""

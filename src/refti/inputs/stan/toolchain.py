@@ -21,7 +21,7 @@ from refti.inputs.stan.compiler import Compiler, find_compiler, processor, run
 from refti.inputs.stan.program import Program
 
 NATIVE = Path(__file__).parent / "native"
-SOURCES = ("core.cpp", "generated.cpp", "precompiled.hpp", "program.hpp")
+SOURCES = ("core.cpp", "generated.cpp", "precompiled.hpp", "program.hpp", "solvers.hpp")
 LIBRARY = "program.so"
 LIBRARIES = ("tbb", "sundials_cvodes", "sundials_idas", "sundials_kinsol", "sundials_nvecserial")
 FLAGS = (

@@ -5,6 +5,7 @@
 #include <stan/io/empty_var_context.hpp>
 #include <stan/io/json/json_data.hpp>
 
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -17,6 +18,8 @@ struct bs_model {
   std::string name, info, unconstrained_names;
   std::string names[4];  // with transformed parameters: bit 0; with generated quantities: bit 1
   int sizes[4];
+  long solver_limit = std::numeric_limits<long>::max();
+  mutable std::atomic<long> stopped{0};  // densities that reached it
 };
 
 struct bs_rng {
@@ -45,6 +48,16 @@ int guarded(char** error, Action action) {
     if (error) *error = strdup("an exception that is no std::exception");
   }
   return 1;
+}
+
+// As guarded, with the work of solvers held to the model's limit.
+template <typename Action>
+int limited(const bs_model* model, char** error, Action action) {
+  refti::solver_work = {0, model->solver_limit};
+  const int failed = guarded(error, action);
+  if (refti::solver_work.done > refti::solver_work.most) ++model->stopped;
+  refti::solver_work = {};
+  return failed;
 }
 
 std::string joined(const std::vector<std::string>& names) {
@@ -156,7 +169,7 @@ EXPORTED int bs_param_unconstrain(const bs_model* model, const double* values, d
 
 EXPORTED int bs_log_density(const bs_model* model, bool propto, bool jacobian, const double* x,
                             double* value, char** error) {
-  return guarded(error, [&] {
+  return limited(model, error, [&] {
     require_full(propto, jacobian);
     Eigen::VectorXd point = vector_of(x, model->program->dim());
     *value = model->program->log_density(point);
@@ -166,7 +179,7 @@ EXPORTED int bs_log_density(const bs_model* model, bool propto, bool jacobian, c
 EXPORTED int bs_log_density_gradient(const bs_model* model, bool propto, bool jacobian,
                                      const double* x, double* value, double* gradient,
                                      char** error) {
-  return guarded(error, [&] {
+  return limited(model, error, [&] {
     require_full(propto, jacobian);
     const int dim = model->program->dim();
     stan::math::nested_rev_autodiff tape;  // gives its memory back when it goes out of scope
@@ -178,3 +191,8 @@ EXPORTED int bs_log_density_gradient(const bs_model* model, bool propto, bool ja
     for (int i = 0; i < dim; ++i) gradient[i] = point.coeff(i).adj();
   });
 }
+
+// Beyond BridgeStan's interface: how often one density may ask for the right-hand sides of its
+// differential equations, and how many densities were stopped there.
+EXPORTED void refti_limit_solvers(bs_model* model, long most) { model->solver_limit = most; }
+EXPORTED long refti_stopped(const bs_model* model) { return model->stopped.load(); }

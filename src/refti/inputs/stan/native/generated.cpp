@@ -2,6 +2,8 @@
 // In angle brackets, so that a folder with the precompiled header can come before this one.
 #include <precompiled.hpp>
 
+#include "solvers.hpp"
+
 // stanc derives its class from model_base_crtp, which instantiates every variant of the density.
 // Two are used here, so the class gets a slimmer base: half the time to compile.
 namespace stan::model {

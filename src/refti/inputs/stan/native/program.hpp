@@ -5,6 +5,7 @@
 #include <stan/math/rev/core.hpp>
 #include <stan/services/util/create_rng.hpp>
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,6 +29,13 @@ class Program {
                                     stan::rng_t& rng) const = 0;
   virtual Eigen::VectorXd unconstrain(const Eigen::VectorXd& values) const = 0;
 };
+
+// How often the density that this thread computes has asked for the right-hand side of a
+// differential equation, and how often it may.
+struct SolverWork {
+  long done = 0, most = std::numeric_limits<long>::max();
+};
+inline thread_local SolverWork solver_work;
 
 // Defined beside the generated class.
 std::unique_ptr<Program> make_program(stan::io::var_context& data, unsigned seed);
