@@ -67,8 +67,8 @@ class TestDifferentialEquations:
         assert other.rejections() is None
 
     def test_a_path_on_which_solvers_are_stopped_is_not_trusted(self):
-        model = refti.from_stan(EPIDEMIC.program, EPIDEMIC.data, solver_limit=150)
-        result = refti.evidence(model, max_evaluations=60_000, progress=False)
+        model = refti.from_stan(EPIDEMIC.program, EPIDEMIC.data, solver_limit=250)
+        result = refti.evidence(model, max_evaluations=200_000, progress=False)
         (check,) = (check for check in result.checks if check.name == "solver")
         assert not check.ok
         assert "solver_limit=" in check.advice
