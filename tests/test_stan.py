@@ -158,6 +158,21 @@ class TestRejections:
         np.testing.assert_array_equal(rejections.where, x[1])
 
 
+@pytest.mark.long  # half a minute to compile
+@pytest.mark.parametrize("which", range(1, 15))
+def test_every_solver_of_differential_equations_can_be_stopped(which: int):
+    free, held = (
+        refti.from_stan(HERE / "solvers.stan", {"which": which}, solver_limit=limit)
+        for limit in (1_000, 5)
+    )
+    x = np.array([[0.3]])
+    k = np.exp(x[0, 0])
+    wanted = np.exp(-k) - k + np.log(k)
+    assert free.log_densities(x)[0] == pytest.approx(wanted, abs=1e-4)
+    assert held.log_densities(x)[0] == -np.inf
+    assert held.rejections().stopped == 1
+
+
 class TestEvidence:
     def test_both_radiata_models_from_the_command_line(self, tmp_path: Path):
         program = str(EXAMPLE / "radiata.stan")

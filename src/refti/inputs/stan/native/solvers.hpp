@@ -39,7 +39,6 @@ Counted<Function> counted(const Function& function) {
 // A macro does not meet itself again in what it stands for.
 #define dae(f, ...) dae(refti::counted(f), __VA_ARGS__)
 #define dae_tol(f, ...) dae_tol(refti::counted(f), __VA_ARGS__)
-#define integrate_ode(f, ...) integrate_ode(refti::counted(f), __VA_ARGS__)
 #define integrate_ode_adams(f, ...) integrate_ode_adams(refti::counted(f), __VA_ARGS__)
 #define integrate_ode_bdf(f, ...) integrate_ode_bdf(refti::counted(f), __VA_ARGS__)
 #define integrate_ode_rk45(f, ...) integrate_ode_rk45(refti::counted(f), __VA_ARGS__)
