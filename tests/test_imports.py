@@ -26,6 +26,7 @@ ORDER = [
     "space",
     "rejections",
     "density",
+    "batches",
     "functions",
     "model",
     "suite",

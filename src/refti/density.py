@@ -42,12 +42,6 @@ class Opaque(ABC):
 QUICK = {"xla_backend_optimization_level": 1, "xla_cpu_use_fusion_emitters": False}
 
 
-@partial(jax.jit, compiler_options=QUICK)
-def log_densities(density: Density, x: Float[Array, "draw dim"]) -> Float[Array, " draw"]:
-    """The log density at many points, as it comes; no gradients."""
-    return jax.lax.map(density.log_density, x, batch_size=256)
-
-
 class Program:
     """A traced function; two are equal if they compute the same from the same arguments.
 

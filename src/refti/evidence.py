@@ -11,6 +11,7 @@ import numpy as np
 from refti import path as paths
 from refti import progress as reporters
 from refti import settings as options
+from refti.batches import bears_company
 from refti.checks import Check, check_end, check_modes, check_peak, check_prior, check_solver
 from refti.conclude import Kind, result
 from refti.cost import Budget, Meter, OutOfBudgetError
@@ -196,6 +197,7 @@ def _run(
             stretch=STRETCH if asked.kept is None else min(STRETCH, asked.kept),
             seed=asked.seed,
             meter=meter,
+            side_by_side=all(bears_company(model.density, model.start) for model in models),
         ) as means,
     ):
         try:

@@ -10,12 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from refti.density import (
-    Density,
-    Opaque,
-    Product,
-    log_densities,
-)
+from refti.batches import log_densities
+from refti.density import Density, Opaque, Product
 from refti.errors import ModelError
 from refti.functions import given_functions, named_parameters, start_of, traced_factor
 from refti.rejections import Rejections

@@ -67,8 +67,14 @@ class Engine:
 
 @contextmanager
 def engine(
-    *, chains: int, kernel: KernelName, stretch: int, seed: int, meter: Meter
+    *,
+    chains: int,
+    kernel: KernelName,
+    stretch: int,
+    seed: int,
+    meter: Meter,
+    side_by_side: bool = True,
 ) -> Iterator[Engine]:
-    """An engine with a thread a core, which end with it."""
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    """An engine with a thread a core, or one where rungs may not run side by side."""
+    with ThreadPoolExecutor(os.cpu_count() if side_by_side else 1) as pool:
         yield Engine(chains, kernel, stretch, seed, meter, pool)

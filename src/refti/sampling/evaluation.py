@@ -5,8 +5,9 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
+from refti.batches import log_densities
 from refti.cost import Meter
-from refti.density import Density, Opaque, log_densities
+from refti.density import Density, Opaque
 from refti.model import ValueAndGradient
 from refti.path import Leg
 from refti.references import Reference

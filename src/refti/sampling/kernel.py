@@ -12,6 +12,8 @@ from blackjax.mcmc.metrics import Metric
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Key
 
+from refti.batches import in_turn
+from refti.density import Density
 from refti.path import Leg
 
 KernelName = Literal["hmc", "nuts", "elliptical"]
@@ -35,8 +37,8 @@ def log_density_on(
     the end itself, unrestricted, so that the share of it inside the other's support can be
     counted.
     """
-    start = _never_nan(leg.start.log_density, x)
-    end = _never_nan(leg.end.log_density, x)
+    start = _never_nan(leg.start, x)
+    end = _never_nan(leg.end, x)
     inside = (start > -jnp.inf) & (end > -jnp.inf)
     finite_start, finite_end = jnp.where(inside, start, 0.0), jnp.where(inside, end, 0.0)
     between = jnp.where(inside, (1 - lam) * finite_start + lam * finite_end, -jnp.inf)
@@ -107,9 +109,11 @@ def _metric() -> Metric:
     return Metric(sample_momentum, kinetic_energy, check_turning, scale)
 
 
-def _never_nan(
-    log_density: Callable[[Float[Array, " dim"]], Float[Array, ""]], x: Float[Array, " dim"]
-) -> Float[Array, ""]:
+def _value(density: Density, x: Float[Array, " dim"]) -> Float[Array, ""]:
+    return density.log_density(x)
+
+
+def _never_nan(density: Density, x: Float[Array, " dim"]) -> Float[Array, ""]:
     """The log density with -inf for NaN and infinities, and a gradient of zero there.
 
     Without it one NaN gradient would poison the whole trajectory; with it the point is rejected.
@@ -117,11 +121,11 @@ def _never_nan(
 
     @jax.custom_vjp
     def clean(x: Array) -> Array:
-        value = log_density(x)
+        value = in_turn(_value, density, x)
         return jnp.where(jnp.isfinite(value), value, -jnp.inf)
 
     def forward(x: Array) -> tuple[Array, Array]:
-        value, gradient = jax.value_and_grad(log_density)(x)
+        value, gradient = in_turn(jax.value_and_grad(_value, argnums=1), density, x)
         usable = jnp.isfinite(value) & jnp.all(jnp.isfinite(gradient))
         value = jnp.where(jnp.isfinite(value), value, -jnp.inf)
         return value, jnp.where(usable, gradient, 0.0)

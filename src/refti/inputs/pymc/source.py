@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from refti.batches import in_turn
 from refti.density import QUICK, Density, Product
 from refti.errors import ModelError
 from refti.inputs.pymc import faults
@@ -168,7 +169,7 @@ def _value_and_gradient(whole: Density, x: Any) -> Any:
 
 
 def _all(whole: Density, x: Any) -> Any:
-    return jax.vmap(jax.value_and_grad(whole.log_density))(x)
+    return jax.vmap(lambda one: in_turn(_value_and_gradient, whole, one))(x)
 
 
 def _difference(values: np.ndarray, gradients: np.ndarray, truth: _Truth) -> str | None:
