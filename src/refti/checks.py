@@ -220,7 +220,8 @@ def check_solver(stopped: float) -> Check:
         0.001,
         "the solver of the model's differential equations was stopped at this share of the points "
         "on the path, which counted as density zero, so the evidence may be too low; raise "
-        "solver_limit= of refti.from_stan, or use a solver for stiff equations, such as ode_bdf",
+        "solver_limit= of refti.from_stan (--solver-limit), or use a solver for stiff equations, "
+        "such as ode_bdf",
     )
 
 
