@@ -7,23 +7,26 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 
 import refti
 from refti import cost, suite
 from refti import progress as reporters
-from refti.loop import MOST_MOVES, Loop, Outcome, allotted
+from refti.loop import GENTLE_ROUNDS, MOST_MOVES, Loop, Outcome, allotted, soothed
 from refti.path import Leg
 from refti.references.gaussian import gaussian
 from refti.sampling.engine import Engine
+from refti.sampling.lanes import Lanes, fresh_steps
 from refti.sampling.leg import Block, LegState
-from refti.sampling.rung import Rung
+from refti.sampling.rung import SHORTER, Rung
 
 TARGET = suite.log_gamma()
 OUT_OF_REACH = 1e-4  # a target error that no budget here allows
@@ -449,3 +452,37 @@ class TestAllotment:
 
     def test_one_rung_alone_is_left_as_it_is(self):
         assert moves(sampled_leg([0.99], 3.0)) == [1]
+
+
+class TestSoothing:
+    """Steps become shorter where trajectories diverge, and the run goes on."""
+
+    def test_only_where_too_many_diverge(self):
+        with jax.enable_x64(True):
+            lanes = Lanes(None, fresh_steps(0.4))
+            state = sampled_leg([0.3, 0.3], FAR)
+            (block,) = state.blocks
+            state = replace(
+                state,
+                rungs=tuple(replace(rung, lanes=lanes) for rung in state.rungs),
+                blocks=(replace(block, divergences=np.array([0.001, 0.006])),),
+            )
+            before, after = ([r.step_size for r in s.rungs] for s in (state, soothed(state)))
+        assert after[0] == before[0]
+        assert after[1] == pytest.approx(SHORTER * before[1])
+
+    def test_a_run_goes_on_in_spite_of_divergences_for_a_while(self, monkeypatch):
+        rounds: list[set[str]] = []
+
+        def diverging(self: Loop) -> Any:
+            rounds.append({"divergences"})
+            return SimpleNamespace(failed=rounds[-1])
+
+        monkeypatch.setattr(Loop, "_prepare", lambda self: None)
+        monkeypatch.setattr(Loop, "_round", lambda self, index: None)
+        monkeypatch.setattr(Loop, "_refit", lambda self: False)
+        monkeypatch.setattr(Loop, "_is_hopeless", lambda self, conclusion: False)
+        monkeypatch.setattr(Loop, "_conclusion", diverging)
+        loop = Loop(None, SimpleNamespace(kept=None), None, None, [])
+        loop._go()
+        assert loop.rounds == GENTLE_ROUNDS + 1

@@ -13,6 +13,8 @@ from refti.estimators import Estimate, add, influence, mbar
 from refti.share import Share
 from refti.tails import pareto_shape
 
+MOST_DIVERGENCES = 0.005  # the share of a rung's trajectories
+
 
 @dataclass(frozen=True)
 class Check:
@@ -66,7 +68,7 @@ def check_legs(
         at_most(
             "divergences",
             divergences.max(initial=0.0),
-            0.005,
+            MOST_DIVERGENCES,
             "trajectories diverge at some rung: the density bends too sharply there; "
             "reparametrise the model, such as non-centred for a hierarchy",
         ),

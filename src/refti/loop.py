@@ -9,6 +9,7 @@ import numpy as np
 
 from refti import autocorrelation
 from refti import path as paths
+from refti.checks import MOST_DIVERGENCES
 from refti.choose import fitted, length
 from refti.conclude import Conclusion, conclude
 from refti.cost import OutOfBudgetError
@@ -27,7 +28,7 @@ from refti.sampling.leg import (
     refined,
     stepped,
 )
-from refti.sampling.rung import Rung, moved_to, placed, warmed_up
+from refti.sampling.rung import Rung, gentler, moved_to, placed, warmed_up
 from refti.sampling.start import count_inside
 from refti.sampling.whitening import of_draws
 from refti.settings import Settings
@@ -37,6 +38,7 @@ WARMUP_BESIDE_BY_VALUES = 50
 FIRST_ROUND = 4  # stretches of every rung
 ROUNDS = 10
 MOST_MOVES = 8
+GENTLE_ROUNDS = 4  # in which divergences may be mended by shorter steps
 REFITS = 2
 REFIT_GAIN = 0.7  # of the present length that a refitted reference must come down to
 
@@ -109,7 +111,8 @@ class Loop:
             if self.asked.kept is not None:
                 return
             conclusion = self._conclusion()
-            if not conclusion.failed or not conclusion.failed <= MENDED_BY_DRAWS:
+            mended = MENDED_BY_DRAWS | ({"divergences"} if index < GENTLE_ROUNDS else set())
+            if not conclusion.failed or not conclusion.failed <= mended:
                 return
             if index >= 2 and self._is_hopeless(conclusion):
                 return
@@ -118,7 +121,7 @@ class Loop:
                 self.latest = before
                 self._prepare()
             else:
-                self.states = [allotted(state) for state in self.states]
+                self.states = [soothed(allotted(state)) for state in self.states]
 
     def _prepare(self) -> None:
         """The legs with their ladders, warmed up."""
@@ -242,6 +245,13 @@ def allotted(state: LegState) -> LegState:
         replace(rung, moves=int(count)) for rung, count in zip(state.rungs, wanted, strict=True)
     )
     return replace(state, rungs=rungs)
+
+
+def soothed(state: LegState) -> LegState:
+    """The leg with shorter steps where so many trajectories diverged that trust is at stake."""
+    often = np.mean([block.divergences for block in state.blocks], axis=0) > MOST_DIVERGENCES / 2
+    rungs = [gentler(rung) if bad else rung for rung, bad in zip(state.rungs, often, strict=True)]
+    return replace(state, rungs=tuple(rungs))
 
 
 def sharpened(state: LegState, engine: Engine, index: int) -> LegState:

@@ -21,6 +21,7 @@ from refti.sampling.whitening import refit
 QUARTER_TURN = np.pi / 2  # the trajectory length that forgets a standard normal's start
 TARGET_ACCEPTANCE = 0.85
 FREEDOM = 5.0  # degrees of freedom of the base of elliptical moves
+SHORTER = 0.6  # the part of a step that is left where too many diverged
 FEW_DIVERGENCES = 0.001  # the share of iterations above which a rung's steps are made shorter
 
 
@@ -111,6 +112,15 @@ def advanced(
     trace = Trace(*(np.asarray(a) for a in trace))
     engine.meter.count(gradients=int(trace.gradients.sum()))
     return replace(rung, lanes=lanes), trace
+
+
+def gentler(rung: Rung) -> Rung:
+    """The rung with shorter steps, where moves have any."""
+    if isinstance(rung.lanes, Standing):
+        return rung
+    steps = rung.lanes.steps
+    shorter = steps._replace(log_step_size_avg=steps.log_step_size_avg + np.log(SHORTER))
+    return replace(rung, lanes=rung.lanes._replace(steps=shorter))
 
 
 def warmed_up(
