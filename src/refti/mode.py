@@ -12,6 +12,7 @@ from refti.model import ValueAndGradient
 STEP = 1e-4  # of central differences, in coordinates whitened by the optimiser's curvature
 COARSE_STEP = 1e-2
 MOST_CLIMBS = 6
+FRESH_STARTS = 3
 IDLE_STEPS = 3  # of a climber that neither gains nor has a step to shorten, before it is left
 HIGHER = 0.01  # nats that one climb more has to gain for another
 
@@ -65,7 +66,24 @@ class Mode:
 
 
 def find_mode(evaluate: ValueAndGradient, start: np.ndarray) -> Mode:
-    """The mode uphill of a start: L-BFGS, again and again in coordinates whitened by the last.
+    """The mode uphill of a start.
+
+    A climb that ends where the density has no curvature may have been led astray by that of the
+    way there, so it is begun anew for as long as it then comes higher. A cusp stays one.
+    """
+    mode = _whitened_climbs(evaluate, start)
+    for _ in range(FRESH_STARTS):
+        if mode.factor() is not None:
+            break
+        again = _whitened_climbs(evaluate, mode.x)
+        if not again.log_density > mode.log_density + HIGHER:
+            break
+        mode = again
+    return mode
+
+
+def _whitened_climbs(evaluate: ValueAndGradient, start: np.ndarray) -> Mode:
+    """Where L-BFGS comes to, again and again in coordinates whitened by the last.
 
     Twice is enough for most densities; in hierarchies of hundreds of parameters L-BFGS gives up on
     the way, so it goes on for as long as it comes higher.
