@@ -249,7 +249,8 @@ def allotted(state: LegState) -> LegState:
 
 def soothed(state: LegState) -> LegState:
     """The leg with shorter steps where so many trajectories diverged that trust is at stake."""
-    often = np.mean([block.divergences for block in state.blocks], axis=0) > MOST_DIVERGENCES / 2
+    latest = state.blocks[len(state.blocks) // 2 :]  # those before had longer steps
+    often = np.mean([block.divergences for block in latest], axis=0) > MOST_DIVERGENCES / 2
     rungs = [gentler(rung) if bad else rung for rung, bad in zip(state.rungs, often, strict=True)]
     return replace(state, rungs=tuple(rungs))
 
