@@ -17,6 +17,7 @@ from case_studies.data import STUDIES as MADE
 from refti.inputs.stan.data import as_json
 from refti.inputs.stan.program import read_program
 from refti.inputs.stan.toolchain import find_toolchain
+from refti.run.store import fingerprint
 
 # Compiling takes ten seconds a program, so one stands for all; `make studies` runs every one.
 (EPIDEMIC,) = (study for study in STUDIES if study.name == "sir")
@@ -72,6 +73,14 @@ class TestDifferentialEquations:
         (check,) = (check for check in result.checks if check.name == "solver")
         assert not check.ok
         assert "solver_limit=" in check.advice
+
+    def test_a_run_under_another_limit_is_another_run(self):
+        # 19,999 and 20,000 give the same densities at the points that tell models apart.
+        one, same, other = (
+            fingerprint(refti.from_stan(EPIDEMIC.program, EPIDEMIC.data, solver_limit=limit))
+            for limit in (20_000, 20_000, 19_999)
+        )
+        assert one == same != other
 
     @pytest.mark.parametrize("limit", [0, 2.5, "many"])
     def test_a_limit_that_is_no_count_is_refused(self, limit: object):

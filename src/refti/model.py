@@ -40,6 +40,7 @@ class Model:
         start: unconstrained coordinates where the search for the posterior begins.
         source: what the model was written in and how it is evaluated, in words.
         rejections: a function that tells which points the model's own code rejected so far.
+        limits: what else decides where the density is zero, by name.
     """
 
     space: Space
@@ -48,6 +49,7 @@ class Model:
     start: np.ndarray
     source: str
     rejections: Callable[[], Rejections | None]
+    limits: Mapping[str, int]
 
     def __init__(
         self,
@@ -79,6 +81,7 @@ class Model:
                 start_of(space, start, takes_vector=dim is not None),
                 "JAX",
                 _none,
+                {},
             )
 
     @classmethod
@@ -91,11 +94,12 @@ class Model:
         start: np.ndarray | None = None,
         source: str,
         rejections: Callable[[], Rejections | None] | None = None,
+        limits: Mapping[str, int] | None = None,
     ) -> Model:
         """The model of a space and a density on it, whatever language they come from."""
         model = object.__new__(cls)
         begin = np.zeros(len(space.coordinates)) if start is None else start
-        model._assemble(space, density, prior, begin, source, rejections or _none)
+        model._assemble(space, density, prior, begin, source, rejections or _none, limits or {})
         return model
 
     def _assemble(
@@ -106,6 +110,7 @@ class Model:
         start: np.ndarray,
         source: str,
         rejections: Callable[[], Rejections | None],
+        limits: Mapping[str, int],
     ) -> None:
         self.__dict__.update(
             space=space,
@@ -114,6 +119,7 @@ class Model:
             start=start,
             source=source,
             rejections=rejections,
+            limits=limits,
         )
 
     @property

@@ -73,6 +73,8 @@ def fingerprint(model: Model) -> dict[str, Any]:
         "parameters": {name: list(s.shape) for name, s in model.parameters.items()},
         "log_density": [float(value) for value in values],
     }
+    if model.limits:
+        record["limits"] = dict(model.limits)  # which points tell of by chance only
     if not np.isfinite(values).any() and model.has_gradient:
         # Points tell nothing of this density, so its program has to, though it is printed
         # differently by another version of JAX.

@@ -78,6 +78,7 @@ def from_stan(
         prior=densities[1] if len(densities) > 1 else None,
         source=toolchain.name,
         rejections=targets[0].rejections,
+        limits={"solver_limit": solver_limit},
     )
 
 
