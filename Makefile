@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: venv demo test long table calibration speed careful growth sources zoo studies blackbox reproduction covid clean
+.PHONY: venv demo test long table calibration speed careful growth sources zoo studies blackbox reproduction bits covid clean
 
 venv: $(READY)
 
@@ -16,7 +16,7 @@ $(READY): requirements.txt pyproject.toml
 	@touch $@
 
 demo: venv
-	$(BIN)/refti run src/refti/reproduce/radiata.py:density src/refti/reproduce/radiata.py:adjusted_density --store runs/demo
+	$(BIN)/refti run src/refti/paper/radiata/model.py:density src/refti/paper/radiata/model.py:adjusted_density --store runs/demo
 
 test: venv
 	$(BIN)/ruff format --check
@@ -59,6 +59,10 @@ blackbox: venv
 
 reproduction: venv
 	$(BIN)/refti reproduce all --output runs/reproduction
+
+# Whether two revisions give the same numbers to the last bit: make bits OLD=revision [NEW=revision].
+bits: venv
+	$(BIN)/python -m benchmarks.same_bits --old $(OLD) $(if $(NEW),--new $(NEW))
 
 # After reproduction, whose evidences it confirms by another sampler and bridge sampling.
 covid: venv

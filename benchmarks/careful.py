@@ -18,7 +18,7 @@ from scipy import stats
 import refti
 from benchmarks.bridge import CHAINS, FEWEST, KEPT, WARMUP, Bridged, bridged
 from refti import suite
-from refti.reproduce import radiata
+from refti.paper.radiata import model as radiata
 
 ASKED = 0.05  # the error that refti's defaults ask for
 FINEST = 0.001  # an error below which nobody asks, however exact a reference happens to be

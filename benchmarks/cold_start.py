@@ -16,7 +16,7 @@ OURS = """
 import json, time
 begun = time.perf_counter()
 import refti
-from refti.reproduce import radiata
+from refti.paper.radiata import model as radiata
 model = radiata.density()
 refti.evidence
 imported = time.perf_counter()
@@ -38,7 +38,7 @@ begun = time.perf_counter()
 import jax
 import numpyro
 from numpyro.infer import MCMC, NUTS
-from refti.reproduce import radiata
+from refti.paper.radiata import model as radiata
 numpyro.enable_x64()
 covariate = radiata.SPECIMENS[:, 1] - radiata.SPECIMENS[:, 1].mean()
 def model():

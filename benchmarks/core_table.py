@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import refti
-from refti.reproduce import pedagogical, radiata
+from refti.paper import pedagogical
+from refti.paper.radiata import model as radiata
 from refti.suite import quartic
 
 ELEVEN = refti.uniform(11)

@@ -24,7 +24,7 @@ from benchmarks.bridge import bridge as gaussian_bridge
 from benchmarks.log_cases import Coordinates
 from benchmarks.nested_bridge import Nested, Proposal, Whole, bridge
 from benchmarks.nuts import curvature_at_mode, sample
-from refti.reproduce import covid
+from refti.paper.covid import model as covid
 
 VARIANTS = ("GI=8", "AR(2)", "AR(3)", "W=7", "W=7 as printed")
 CHAINS, WARMUP, KEPT = 8, 400, 400

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.nuts import Sampled, Whitening, curvature_at_mode, sample
-from refti.reproduce import covid
+from refti.paper.covid import model as covid
 
 RUNGS = np.linspace(0.0, 1.0, 11)
 CHAINS, ITERATIONS = 4, 2000

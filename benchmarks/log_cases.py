@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 import refti
-from refti.reproduce import covid
+from refti.paper.covid import model as covid
 
 IMPORTED = 1e-5  # cases a day
 

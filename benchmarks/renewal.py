@@ -24,8 +24,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.linalg import solve_triangular
 
-from refti.reproduce import renewal
-from refti.reproduce.cases import south_korea
+from refti.paper.covid import renewal
+from refti.paper.covid.cases import south_korea
 
 LANES, STEPS, ROUNDS = 8, 25, 9
 MEAN = 8.0  # days of the fixed interval
@@ -138,7 +138,7 @@ def adjoint(solver: Solver) -> Formulation:
 
 
 def in_use(reproduction: jax.Array, rate: jax.Array, *, mean: float | None = None) -> jax.Array:
-    """The formulation of refti.reproduce.renewal, with lags left out if the mean is fixed."""
+    """The formulation of refti.paper.covid.renewal, with lags left out if the mean is fixed."""
     days = len(reproduction)
     lags = days if mean is None else renewal.lags_that_count(renewal.rate_of_mean(mean), days)
     return renewal.expected_cases(reproduction, rate, lags=lags)

@@ -18,7 +18,7 @@ from scipy.special import betaln, logsumexp
 
 import refti
 from refti import suite
-from refti.model import ValueAndGradient
+from refti.models.model import ValueAndGradient
 from refti.suite import gaussians, tails
 
 LOG_2_PI = log(2 * pi)

@@ -42,8 +42,8 @@ def test_the_blocks_of_a_page_print_what_it_shows(page: Path):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_commands_of_a_page_exist(page: Path):
-    from refti.cli import commands
-    from refti.reproduce.commands import EXAMPLES
+    from refti.cli.main import commands
+    from refti.cli.reproduce import EXAMPLES
 
     for verb, example in re.findall(r"`refti (\w+) ?([\w-]*)", page.read_text(encoding="utf-8")):
         assert verb in commands.commands

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from refti.cli import commands
-from refti.reproduce.radiata import EXACT_LOG_Z
+from refti.cli.main import commands
+from refti.paper.radiata.model import EXACT_LOG_Z
 
 MODELS = Path(__file__).parents[1] / "examples" / "radiata" / "models.py"
 

@@ -5,6 +5,7 @@ import importlib
 import subprocess
 import sys
 from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -17,76 +18,32 @@ PACKAGE = ROOT / "src" / "refti"
 # Left to right as the data flows. A module imports from its own part and from parts to its left.
 ORDER = [
     "errors",
-    "scope",
-    "files",
     "progress",
-    "cost",
-    "chance",
-    "supports",
-    "space",
-    "rejections",
-    "density",
-    "batches",
-    "functions",
-    "model",
-    "suite",
+    "models",
     "inputs",
-    "preflight",
-    "mode",
-    "differences",
-    "landscape",
-    "blind",
-    "cmdstan",
-    "posteriors",
-    "rounding",
-    "given",
+    "search",
     "references",
-    "path",
-    "ladder",
-    "autocorrelation",
-    "draws",
-    "length",
-    "tails",
-    "share",
+    "draws",  # what sampling makes stands before it, since it cannot be made without being known
+    "paths",
     "sampling",
-    "explore",
-    "choose",
     "estimators",
     "checks",
-    "result",
-    "settings",
-    "suitable",
+    "results",
     "run",
-    "route",
-    "conclude",
-    "loop",
-    "evidence",
-    "comparison",
-    "compare",
+    "suite",
     "plots",
     "report",
-    "reproduce",
+    "paper",
     "calibrate",
     "cli",
 ]
 # Only the command line, the outermost skin, may import these; nothing imports the command line.
-LEAVES = {"plots", "report", "reproduce", "calibrate", "cli"}
+LEAVES = {"plots", "report", "paper", "calibrate", "cli"}
 # They show what a user can do, so they use what a user can use.
-USERS = {"reproduce", "calibrate", "benchmarks"}
+USERS = {"paper", "calibrate", "benchmarks"}
 # A module that is public as a whole: what stands in it, not what stands in its parts.
 PUBLIC_MODULE = "suite"
-BELOW_THE_WAIST = {
-    "autocorrelation",
-    "draws",
-    "length",
-    "tails",
-    "share",
-    "estimators",
-    "checks",
-    "result",
-    "comparison",
-    "compare",
-}
+BELOW_THE_WAIST = {"draws", "estimators", "checks", "results"}
 ABOVE_THE_WAIST_ONLY = {"jax", "jaxlib", "blackjax", "numpyro", "optax"}
 
 
@@ -124,7 +81,7 @@ def faults_of(module: str, names: list[str], public: set[str]) -> list[str]:
             # Submodule and function may share a name, as evidence does: then it is one level deep.
             is_public = name.count(".") == 1 and target in public
             is_public |= name.count(".") <= 2 and target == PUBLIC_MODULE
-            if not is_public and not (part == "benchmarks" and target == "reproduce"):
+            if not is_public and not (part == "benchmarks" and target == "paper"):
                 faults.append(f"{module} is a user and imports {name}")
         elif target in LEAVES and part != "cli":
             faults.append(f"{module} imports the leaf {name}")
@@ -175,40 +132,40 @@ def test_no_leaf_is_in_the_table_of_contents():
 @pytest.mark.parametrize(
     ("module", "source", "fault"),
     [
-        ("refti.model", "from refti.errors import ModelError", None),
-        ("refti.model", "from .errors import ModelError", None),
-        ("refti.references.gaussian", "from refti.references import choose", None),
-        ("refti.references.gaussian", "from ..model import Model", None),
-        ("refti.cli", "def report():\n    from refti.report import write", None),
+        ("refti.models.model", "from refti.errors import ModelError", None),
+        ("refti.models.model", "from ..errors import ModelError", None),
+        ("refti.references.gaussian", "from refti.references import registry", None),
+        ("refti.references.gaussian", "from ..models.model import Model", None),
+        ("refti.cli.report", "def report():\n    from refti.report import write", None),
         ("refti.plots", "import refti\nrefti.load", None),
         ("refti.estimators.mbar", "import numpy\nimport scipy.special", None),
-        ("refti.reproduce.radiata", "from refti import Model\nfrom refti import evidence", None),
-        ("refti.reproduce.radiata", "from refti.reproduce.data import table", None),
-        ("benchmarks.core_table", "from refti.reproduce import radiata", None),
+        ("refti.paper.radiata.model", "from refti import Model\nfrom refti import evidence", None),
+        ("refti.paper.radiata.model", "from refti.paper.report.findings import Table", None),
+        ("benchmarks.core_table", "from refti.paper.radiata import model", None),
         ("benchmarks.core_table", "from refti.suite import quartic", None),
         ("refti.calibrate.runs", "import refti\nfrom refti import suite\nrefti.evidence", None),
         ("refti.calibrate.choice", "from refti.calibrate.runs import Run", None),
-        ("refti.cli", "from refti.calibrate.commands import calibrate", None),
-        ("refti.suite.bent", "from refti.model import Model", None),
-        ("refti.model", "from refti.evidence import evidence", "from its right"),
-        ("refti.model", "from .evidence import evidence", "from its right"),
-        ("refti.model", "def late():\n    import refti.path", "from its right"),
-        ("refti.references.gaussian", "from ..path import Leg", "from its right"),
-        ("refti.model", "import refti\nrefti.sampling.run", "from its right"),
-        ("refti.evidence", "from refti import plots", "the leaf refti.plots"),
-        ("refti.compare", "from refti.cli import main", "the leaf refti.cli"),
-        ("refti.model", "from refti import Model", "table of contents"),
-        ("refti.draws", "import jax", "below the waist"),
+        ("refti.cli.main", "from refti.calibrate.runs import Run", None),
+        ("refti.suite.bent", "from refti.models.model import Model", None),
+        ("refti.models.model", "from refti.run.evidence import evidence", "from its right"),
+        ("refti.models.model", "from ..run.evidence import evidence", "from its right"),
+        ("refti.models.model", "def late():\n    import refti.paths.path", "from its right"),
+        ("refti.references.gaussian", "from ..paths.path import Leg", "from its right"),
+        ("refti.models.model", "import refti\nrefti.sampling.rung", "from its right"),
+        ("refti.run.evidence", "from refti import plots", "the leaf refti.plots"),
+        ("refti.results.compare", "from refti.cli import main", "the leaf refti.cli"),
+        ("refti.models.model", "from refti import Model", "table of contents"),
+        ("refti.draws.draws", "import jax", "below the waist"),
         ("refti.estimators.mbar", "from jax import numpy", "below the waist"),
-        ("refti.reproduce.radiata", "from refti.model import Model", "is a user"),
-        ("refti.reproduce.radiata", "from refti.evidence import evidence", "is a user"),
-        ("refti.reproduce.radiata", "import refti\nrefti.sampling", "is a user"),
-        ("benchmarks.core_table", "from refti.sampling import run", "is a user"),
+        ("refti.paper.radiata.model", "from refti.models.model import Model", "is a user"),
+        ("refti.paper.radiata.model", "from refti.run.evidence import evidence", "is a user"),
+        ("refti.paper.radiata.model", "import refti\nrefti.sampling", "is a user"),
+        ("benchmarks.core_table", "from refti.sampling import leg", "is a user"),
         ("refti.calibrate.runs", "from refti.suite.bent import bimodal", "is a user"),
         ("refti.calibrate.runs", "from refti.progress import Progress", "is a user"),
-        ("refti.calibrate.runs", "from refti.reproduce import radiata", "is a user"),
-        ("refti.evidence", "from refti.calibrate import runs", "the leaf refti.calibrate.runs"),
-        ("refti.suite.bent", "from refti.evidence import evidence", "from its right"),
+        ("refti.calibrate.runs", "from refti.paper.radiata import model", "is a user"),
+        ("refti.run.evidence", "from refti.calibrate import runs", "the leaf refti.calibrate.runs"),
+        ("refti.suite.bent", "from refti.run.evidence import evidence", None),
         ("refti.utils", "import math", "no place in ORDER"),
     ],
 )
@@ -249,14 +206,30 @@ def test_public_names_are_sorted_complete_and_there():
     assert listed | bound <= set(refti.__all__)
 
 
-def test_no_public_name_is_hidden_by_the_module_of_the_same_name():
-    # Importing refti.compare makes Python bind the module over the function compare.
-    shared = [name for name, _ in modules() if name.removeprefix("refti.") in refti.__all__]
-    assert "refti.compare" in shared
-    imports = "".join(f"import {name}\n" for name in shared)
-    show = "print(*[name for name in refti.__all__ if inspect.ismodule(getattr(refti, name))])\n"
-    assert run_python(f"import inspect, refti\n{show}{show}") == ""
-    assert run_python(f"import inspect, refti\n{imports}{show}") == ""
+def test_no_public_name_is_hidden_by_a_module_of_the_same_name():
+    # Importing refti.compare would make Python bind a module over the function compare.
+    top = {name.split(".")[1] for name, _ in modules() if name.startswith("refti.")}
+    assert not top & set(refti.__all__)
+
+
+def test_no_module_leads_back_to_itself():
+    names = {name for name, _ in modules()}
+    graph = {}
+    for name, file in modules():
+        found = imported_names(file.read_text(), name, is_package=file.name == "__init__.py")
+        # `from a import b` may name a module or something in one.
+        graph[name] = {t if t in names else t.rpartition(".")[0] for t in found} & names - {name}
+    assert cycle_in(graph) is None
+    assert cycle_in({"a": {"b"}, "b": {"c"}, "c": {"a"}}) is not None
+
+
+def cycle_in(graph: dict[str, set[str]]) -> list[str] | None:
+    """Returns modules that import each other in a ring, if there are any."""
+    try:
+        list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        return error.args[1]
+    return None
 
 
 def test_the_suite_is_reached_without_an_import_of_its_own():

@@ -26,7 +26,7 @@ def test_commands_of_the_readme_exist():
     makefile = (README.parent / "Makefile").read_text(encoding="utf-8")
     for target in re.findall(r"`?make (\w+)", text):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
-    from refti.cli import commands
+    from refti.cli.main import commands
 
     for verb in re.findall(r"^refti (\w+)", text, re.MULTILINE):
         assert verb in commands.commands

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from refti.compare import compare
-    from refti.comparison import Comparison
     from refti.errors import (
         CompareError,
         LadderError,
@@ -22,16 +18,12 @@ if TYPE_CHECKING:
         SettingsError,
         StoreError,
     )
-    from refti.evidence import evidence, log_bayes_factor
-    from refti.inputs.blackbox import from_callable
     from refti.inputs.numpyro import from_numpyro
     from refti.inputs.pymc import from_pymc
+    from refti.inputs.python.source import from_callable
     from refti.inputs.stan import from_stan
-    from refti.ladder import power, uniform
-    from refti.model import Model
-    from refti.references import Reference
-    from refti.result import Evidence, LogRatio, load
-    from refti.supports import (
+    from refti.models.model import Model
+    from refti.models.supports import (
         correlation_cholesky,
         interval,
         lower,
@@ -41,10 +33,16 @@ if TYPE_CHECKING:
         simplex,
         upper,
     )
+    from refti.paths.ladder import power, uniform
+    from refti.references.base import Reference
+    from refti.results.compare import compare
+    from refti.results.comparison import Comparison
+    from refti.results.result import Evidence, LogRatio, load
+    from refti.run.evidence import evidence, log_bayes_factor
 
 _HOMES = {
-    "compare": ("compare",),
-    "comparison": ("Comparison",),
+    "results.compare": ("compare",),
+    "results.comparison": ("Comparison",),
     "errors": (
         "CompareError",
         "LadderError",
@@ -57,16 +55,16 @@ _HOMES = {
         "SettingsError",
         "StoreError",
     ),
-    "evidence": ("evidence", "log_bayes_factor"),
-    "inputs.blackbox": ("from_callable",),
+    "run.evidence": ("evidence", "log_bayes_factor"),
+    "inputs.python.source": ("from_callable",),
     "inputs.numpyro": ("from_numpyro",),
     "inputs.pymc": ("from_pymc",),
     "inputs.stan": ("from_stan",),
-    "ladder": ("power", "uniform"),
-    "model": ("Model",),
-    "references": ("Reference",),
-    "result": ("Evidence", "LogRatio", "load"),
-    "supports": (
+    "paths.ladder": ("power", "uniform"),
+    "models.model": ("Model",),
+    "references.base": ("Reference",),
+    "results.result": ("Evidence", "LogRatio", "load"),
+    "models.supports": (
         "correlation_cholesky",
         "interval",
         "lower",
@@ -131,14 +129,3 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*__all__, *_MODULES]
-
-
-class _Contents(ModuleType):
-    """The package, in which a function keeps its name though a module has the same."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not (name in __all__ and isinstance(value, ModuleType)):
-            super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Contents

@@ -17,8 +17,8 @@ import pytest
 from scipy.special import logsumexp
 
 import refti
-from refti.mode import find_mode
-from refti.references import Reference, fit
+from refti.references import registry as fit
+from refti.references.base import Reference
 from refti.references.bends import Bend
 from refti.references.flow import fit_flow
 from refti.references.gaussian import gaussian
@@ -26,7 +26,8 @@ from refti.references.low_rank import fit_low_rank, low_rank
 from refti.references.mixture import fit_mixture, mixture
 from refti.references.student import fit_student, student
 from refti.references.warped import fit_warped, warped
-from refti.sampling.lanes import exact_draws
+from refti.sampling.chains import exact_draws
+from refti.search.mode import find_mode
 from targets import Grid, evaluate, grid
 
 pytestmark = pytest.mark.usefixtures("x64")

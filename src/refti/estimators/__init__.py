@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from refti.draws import Draws
+from refti.draws.draws import Draws
 from refti.estimators.estimate import Estimate, add
 from refti.estimators.mbar import bridge, influence, mbar
 from refti.estimators.stepping_stone import stepping_stone

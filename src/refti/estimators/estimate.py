@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from refti import autocorrelation
+from refti.draws import autocorrelation
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from refti.draws import Draws
+from refti.draws.draws import Draws
 from refti.errors import SettingsError
 from refti.estimators.estimate import Estimate, monte_carlo_error
 

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from scipy import special
 
-from refti.draws import Draws
+from refti.draws.draws import Draws
 from refti.errors import SettingsError
 from refti.estimators.estimate import Estimate, monte_carlo_error
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from refti.autocorrelation import standard_error
-from refti.draws import Draws
+from refti.draws.autocorrelation import standard_error
+from refti.draws.draws import Draws
 from refti.errors import SettingsError
 from refti.estimators.estimate import Estimate, monte_carlo_error
 

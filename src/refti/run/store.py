@@ -12,11 +12,11 @@ import jax
 import numpy as np
 
 from refti.errors import StoreError
-from refti.files import read_json, write_json
-from refti.model import Model
-from refti.references import Reference
-from refti.result import Evidence, LogRatio, Result, load
-from refti.settings import Settings
+from refti.models.model import Model
+from refti.references.base import Reference
+from refti.results.files import read_json, write_json
+from refti.results.result import Evidence, LogRatio, Result, load
+from refti.run.settings import Settings
 
 Kind = TypeVar("Kind", Evidence, LogRatio)
 

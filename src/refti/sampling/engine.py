@@ -13,9 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from refti.cost import Meter
-from refti.sampling.kernel import KernelName
-from refti.scope import computing
+from refti.sampling.computing import computing
+from refti.sampling.kernels.base import KernelName
+from refti.sampling.metering import Meter
 
 Item = TypeVar("Item")
 Done = TypeVar("Done")

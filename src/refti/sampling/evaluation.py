@@ -5,13 +5,13 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from refti.batches import log_densities
-from refti.cost import Meter
-from refti.density import Density, Opaque
-from refti.model import ValueAndGradient
-from refti.path import Leg
-from refti.references import Reference
-from refti.sampling.lanes import begin
+from refti.models.batching import log_densities
+from refti.models.density import Density, Opaque
+from refti.models.model import ValueAndGradient
+from refti.paths.path import Leg
+from refti.references.base import Reference
+from refti.sampling.chains import begin
+from refti.sampling.metering import Meter
 from refti.sampling.whitening import plain
 
 WIDTHS = (16, 256)  # points for which a density is compiled where their number varies

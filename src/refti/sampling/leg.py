@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from refti import share as shares
-from refti.draws import Draws
+from refti.draws import support_share as shares
+from refti.draws.draws import Draws
+from refti.draws.support_share import Share
 from refti.errors import SamplingError
-from refti.length import missing as missing_rungs
-from refti.path import Leg
-from refti.references import Reference
+from refti.paths.path import Leg
+from refti.paths.thermodynamic_length import missing as missing_rungs
+from refti.references.base import Reference
+from refti.sampling.chains import Trace
 from refti.sampling.engine import Engine
 from refti.sampling.evaluation import value_and_gradient
-from refti.sampling.exchange import swapped
-from refti.sampling.kernel import OUTSIDE
-from refti.sampling.lanes import Trace
+from refti.sampling.exact_start import draw_start, stretched
+from refti.sampling.kernels.base import OUTSIDE
+from refti.sampling.replica_exchange import swapped
 from refti.sampling.rung import Rung, advanced, moved_to, placed, warmed_up
-from refti.sampling.start import draw_start, stretched
-from refti.share import Share
 
 PROBES = 2  # steps between two looks at the ladder
 PASSES = 10  # times the ladder is looked at

@@ -10,12 +10,12 @@ import jax.numpy as jnp
 import numpy as np
 from blackjax.mcmc.hmc import HMCState
 
-from refti.path import Leg
-from refti.sampling.elliptical import Base, Standing, strolled
+from refti.paths.path import Leg
+from refti.sampling.chains import Lanes, Trace, Whitening, advance, begin, fresh_steps
 from refti.sampling.engine import Engine
 from refti.sampling.evaluation import on_rung, paid_values
-from refti.sampling.kernel import MAX_STEPS, OUTSIDE
-from refti.sampling.lanes import Lanes, Trace, Whitening, advance, begin, fresh_steps
+from refti.sampling.kernels.base import MAX_STEPS, OUTSIDE
+from refti.sampling.kernels.elliptical import Base, Standing, strolled
 from refti.sampling.whitening import refit
 
 QUARTER_TURN = np.pi / 2  # the trajectory length that forgets a standard normal's start

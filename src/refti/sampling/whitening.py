@@ -7,7 +7,7 @@ from functools import cache
 import jax.numpy as jnp
 import numpy as np
 
-from refti.sampling.lanes import Whitening
+from refti.sampling.chains import Whitening
 
 
 def whitening(location: np.ndarray, factor: np.ndarray) -> Whitening:

@@ -10,7 +10,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy import special
 
-from refti.model import Model
+from refti.models.model import Model
 from refti.suite.normal import LOG_2_PI
 from refti.suite.target import Target
 

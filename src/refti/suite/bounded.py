@@ -9,11 +9,11 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.special import betaln, gammaln
 
-from refti.model import Model
+from refti.models.model import Model
+from refti.models.supports import correlation_cholesky, interval, lower, positive, simplex, upper
+from refti.models.supports import ordered as increasing
 from refti.suite.normal import LOG_2_PI
 from refti.suite.target import Target
-from refti.supports import correlation_cholesky, interval, lower, positive, simplex, upper
-from refti.supports import ordered as increasing
 
 LKJ_SIZE, LKJ_CONCENTRATION = 3, 1.7
 

@@ -9,10 +9,10 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.special import gammaln
 
-from refti.model import Model
+from refti.models.model import Model
+from refti.models.supports import positive, real
 from refti.suite.normal import LOG_2_PI, log_normal
 from refti.suite.target import Target
-from refti.supports import positive, real
 
 NOISE = 0.7
 SHAPE, RATE = 2.5, 1.2  # of the prior of the unknown noise variance

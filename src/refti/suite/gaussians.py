@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
-from refti.model import Model
+from refti.models.model import Model
 from refti.suite.normal import LOG_2_PI
 from refti.suite.target import Target
 

@@ -13,10 +13,10 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy.special import logsumexp
 
-from refti.model import Model
+from refti.models.model import Model
+from refti.models.supports import positive, real
 from refti.suite.normal import log_normal
 from refti.suite.target import Target
-from refti.supports import positive, real
 
 GROUPS = 12
 MEASURED = np.array([21.0, 4.0, -7.5, 9.0, 2.5, -1.0, 16.0, 24.0, 6.0, 11.5, -4.0, 13.0])

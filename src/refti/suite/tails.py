@@ -9,7 +9,7 @@ import numpy as np
 from jaxtyping import Array, Float
 from scipy import special
 
-from refti.model import Model
+from refti.models.model import Model
 from refti.suite.target import Target
 
 SHAPES = np.array([0.7, 2.0, 5.0])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from refti.model import Model
+from refti.models.model import Model
 
 
 @dataclass(frozen=True)

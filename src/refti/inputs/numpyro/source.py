@@ -14,9 +14,7 @@ import numpyro
 from jax.extend.core import ClosedJaxpr
 from jaxtyping import Array, Float
 
-from refti.density import Density, Product, trace, traced
 from refti.errors import ModelError
-from refti.functions import first_line, warn_of_32_bits, where
 from refti.inputs.numpyro.faults import doubts, faults, structure
 from refti.inputs.numpyro.sites import (
     Call,
@@ -30,7 +28,9 @@ from refti.inputs.numpyro.sites import (
 )
 from refti.inputs.numpyro.space import Latent, NumPyroSpace, latents
 from refti.inputs.numpyro.trial import RADIUS, tried
-from refti.model import Model
+from refti.models.density import Density, Product, trace, traced
+from refti.models.model import Model
+from refti.models.user_functions import first_line, warn_of_32_bits, where
 
 T = TypeVar("T")
 

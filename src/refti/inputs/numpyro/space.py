@@ -15,7 +15,7 @@ from jaxtyping import Array, Bool, Float
 
 from refti.errors import ModelError
 from refti.inputs.numpyro.sites import Call, Site, at_coordinates, bijection, of_kind
-from refti.space import Space, labels
+from refti.models.space import Space, labels
 
 
 @dataclass(frozen=True)

@@ -12,10 +12,10 @@ from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jaxtyping import Array, Bool, Float, Key
 from numpyro.distributions.distribution import MaskedDistribution
 
-from refti.density import QUICK
 from refti.inputs.numpyro.faults import structure, unsteady
 from refti.inputs.numpyro.sites import Site, family, is_latent, kind, layers, log_probabilities
 from refti.inputs.numpyro.space import NumPyroSpace
+from refti.models.density import QUICK
 
 RADIUS = 2.0  # of unconstrained coordinates at which the model is tried, as NumPyro does
 STARTS = 20

@@ -10,9 +10,9 @@ from typing import Any, Literal
 import jax
 import numpy as np
 
-from refti.density import Density, trace, traced
-from refti.inputs.host import host
 from refti.inputs.pymc.graph import Graphs, all_digits
+from refti.inputs.pymc.host import host
+from refti.models.density import Density, trace, traced
 
 Backend = Literal["jax", "numba", "pytensor"]
 TITLES: dict[Backend, str] = {"jax": "JAX", "numba": "Numba", "pytensor": "PyTensor"}

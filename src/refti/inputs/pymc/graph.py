@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from refti.space import labels
+from refti.models.space import labels
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,14 +12,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from refti.batches import in_turn
-from refti.density import QUICK, Density, Product
 from refti.errors import ModelError
 from refti.inputs.pymc import faults
 from refti.inputs.pymc.backends import TITLES, Backend, compiled, density
 from refti.inputs.pymc.graph import Graphs, graphs
 from refti.inputs.pymc.space import PymcSpace
-from refti.model import Model
+from refti.models.batching import in_turn
+from refti.models.density import QUICK, Density, Product
+from refti.models.model import Model
 
 POINTS = 3
 DIRECTIONS = 3

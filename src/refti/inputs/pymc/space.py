@@ -12,7 +12,7 @@ import numpy as np
 from refti.errors import ModelError
 from refti.inputs.pymc.backends import compiled
 from refti.inputs.pymc.graph import Graphs
-from refti.space import Parameter, Space
+from refti.models.space import Parameter, Space
 
 AGREEMENT = 1e-6  # of a value with what comes back of it from unconstrained space
 

@@ -17,7 +17,7 @@ from jaxtyping import Array, Float, Int
 from refti.inputs.stan.cache import cache_folder, key, made
 from refti.inputs.stan.compiler import find_compiler
 from refti.inputs.stan.library import Library
-from refti.rejections import Rejections
+from refti.models.rejections import Rejections
 
 SOURCE = Path(__file__).parent / "native" / "batch.cpp"
 FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-pthread", "-w")

@@ -9,7 +9,7 @@ import numpy as np
 
 from refti.errors import ModelError
 from refti.inputs.stan.library import Library
-from refti.space import Parameter, Space
+from refti.models.space import Parameter, Space
 
 
 class StanSpace(Space):

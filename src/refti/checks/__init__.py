@@ -1,0 +1,1 @@
+"""What must hold for an estimate to be trusted."""

@@ -1,0 +1,113 @@
+"""`refti reproduce`: the paper's examples from scratch, beside what it prints and what is exact."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+import refti
+
+if TYPE_CHECKING:
+    from refti.paper.report.findings import Findings
+    from refti.paper.report.work import Report, Work
+
+TRUSTED, NOT_TRUSTED = 0, 1
+SECONDS_BETWEEN_LINES = 5.0
+EXAMPLES = {
+    "pedagogical-1d": "one_dimension",
+    "pedagogical-2d": "two_dimensions",
+    "radiata": "radiata",
+    "covid": "covid",
+}
+
+
+@click.command()
+@click.argument("example", type=click.Choice([*EXAMPLES, "all"]))
+@click.option("--quick", is_flag=True, help="A short version, with larger but honest errors.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("reproduction"),
+    show_default=True,
+    help="Directory of tables, figures, report and runs; what is there already is not run again.",
+)
+@click.option(
+    "--cases",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="CSV of another country's daily cases (date, cases), for covid.",
+)
+@click.option("--seed", type=int, default=1, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def reproduce(
+    example: str,
+    quick: bool,
+    output: Path,
+    cases: Path | None,
+    seed: int,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Run an example of the paper: its tables and figures, ours beside the printed ones.
+
+    Tables are printed and written as CSV, figures as SVG and PNG, both into one HTML report a
+    folder. A command that was interrupted goes on where it stopped.
+    """
+    from refti.paper.report import page
+    from refti.paper.report.work import Work
+
+    chosen = list(EXAMPLES) if example == "all" else [example]
+    if cases is not None and "covid" not in chosen:
+        raise refti.SettingsError(f"--cases is for covid; got {example}.")
+    studies = {name: _study(name, cases if name == "covid" else None) for name in chosen}
+    page.need_drawing()
+    trusted, records = True, {}
+    for name, study in studies.items():
+        folder = output / (f"{name}-quick" if quick else name)
+        found = study(Work(folder, quick, seed, _silent if quiet or as_json else _lines()))
+        address = page.write(folder, found)
+        trusted = trusted and found.trusted
+        records[name] = asdict(replace(found, figures=())) | {"report": str(address)}
+        if not as_json:
+            click.echo("\n\n".join([found.title, *map(str, found.tables)]))
+            click.echo(f"\n{found.holds}\n\nReport: {address}\n")
+    if as_json:
+        click.echo(json.dumps(records, indent=2, allow_nan=False))
+    return TRUSTED if trusted else NOT_TRUSTED
+
+
+def _study(name: str, cases: Path | None) -> Callable[[Work], Findings]:
+    """The function that makes an example's findings; bad cases are told before any compute."""
+    study: Callable[..., Findings] = import_module(f"refti.paper.{EXAMPLES[name]}.study").study
+    if cases is None:
+        return study
+    from refti.paper.covid.cases import read_cases
+
+    return partial(study, cases=read_cases(cases))
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    del stage, done, total
+
+
+def _lines() -> Report:
+    """Says now and then how far a stage is, in plain lines that a log can hold."""
+    last = 0.0
+
+    def report(stage: str, done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() - last > SECONDS_BETWEEN_LINES:
+            click.echo(f"{stage}: {done} of {total}", err=True)
+            last = time.monotonic()
+
+    return report

@@ -1,0 +1,1 @@
+"""What sampling leaves behind, in NumPy: all that estimators and checks need to know."""

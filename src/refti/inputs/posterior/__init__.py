@@ -1,0 +1,1 @@
+"""Posterior draws that exist already, in every format that people keep them in."""

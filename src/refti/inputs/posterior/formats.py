@@ -1,0 +1,148 @@
+"""Posteriors: draws as other programs keep them, in memory or in files, as arrays by name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from refti.errors import ModelError
+from refti.inputs.posterior.cmdstan import chains_of
+
+if TYPE_CHECKING:
+    import xarray
+
+
+class HasPosterior(Protocol):
+    """What holds draws in a group of that name, such as ArviZ's InferenceData."""
+
+    @property
+    def posterior(self) -> Any:
+        """The draws, as an xarray Dataset."""
+        ...
+
+
+File = str | os.PathLike[str]
+Posterior = Mapping[Any, Any] | HasPosterior | File | Sequence[File]
+"""A dictionary, an xarray Dataset or DataTree, an InferenceData, or files."""
+
+
+def named_draws(posterior: Posterior, wanted: Iterable[str]) -> dict[str, np.ndarray]:
+    """The draws of the parameters wanted, [draw, ...] or [chain, draw, ...]; others are left out.
+
+    Args:
+        posterior: where the draws are: a dictionary of arrays, an xarray Dataset, what has such
+            a one as its group "posterior" (ArviZ's InferenceData, an xarray DataTree), a netCDF
+            file of these, or the CSV files of CmdStan, one a chain.
+        wanted: the names of the parameters.
+    """
+    names = list(wanted)
+    files = _files(posterior)
+    if files is not None:
+        return _of_files(files, names)
+    dataset = _dataset(posterior)
+    if dataset is not None:
+        return _of_dataset(dataset, names, "draws=")
+    if not isinstance(posterior, Mapping):
+        raise ModelError(
+            "draws= must be a dictionary of arrays, an InferenceData, an xarray DataTree or "
+            f"Dataset, or files (.csv of CmdStan, .nc); got {type(posterior).__name__}."
+        )
+    _expect(names, posterior, "draws=")
+    return {name: _numbers(name, posterior[name]) for name in names}
+
+
+def _of_files(files: Sequence[Path], names: Sequence[str]) -> dict[str, np.ndarray]:
+    for file in files:
+        if not file.is_file():
+            raise ModelError(f"draws= names the file {file}, which is not there.")
+    if all(file.suffix == ".csv" for file in files):
+        held = chains_of(files, names)
+        _expect(names, held, files[0].name)
+        return {name: held[name] for name in names}
+    if len(files) == 1 and files[0].suffix == ".nc":
+        return _of_netcdf(files[0], names)
+    raise ModelError(
+        "draws= takes CSV files of CmdStan (.csv, one a chain) or one netCDF file of an "
+        f"InferenceData (.nc); got {', '.join(file.name for file in files)}."
+    )
+
+
+def _files(posterior: Any) -> list[Path] | None:
+    """The files that are named, or None if this is no file or list of files."""
+    if isinstance(posterior, str | os.PathLike):
+        return [Path(posterior)]
+    is_list = isinstance(posterior, Sequence) and len(posterior) > 0
+    if is_list and all(isinstance(file, str | os.PathLike) for file in posterior):
+        return [Path(file) for file in posterior]
+    return None
+
+
+def _dataset(posterior: Any) -> xarray.Dataset | None:
+    """The Dataset that holds the draws, or None if they are not in xarray's form."""
+    import xarray
+
+    if isinstance(posterior, xarray.Dataset):
+        return posterior
+    groups: dict[Any, Any] = {}
+    if isinstance(posterior, Mapping):
+        kinds = (xarray.Dataset, xarray.DataTree)
+        groups = {name: group for name, group in posterior.items() if isinstance(group, kinds)}
+    group = groups.get("posterior", getattr(posterior, "posterior", None))
+    if isinstance(group, xarray.DataTree):
+        return group.to_dataset()
+    if isinstance(group, xarray.Dataset):
+        return group
+    if isinstance(posterior, xarray.DataTree) and posterior.data_vars:
+        return posterior.to_dataset()
+    if groups:
+        raise ModelError(
+            f'draws= has no group "posterior"; got a {type(posterior).__name__} with '
+            f"{', '.join(map(str, groups))}."
+        )
+    return None
+
+
+def _of_netcdf(file: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
+    import xarray
+
+    try:
+        with xarray.open_dataset(file, group="posterior", engine="h5netcdf") as dataset:
+            return _of_dataset(dataset, names, file.name)
+    except (OSError, ValueError, KeyError) as error:
+        raise ModelError(
+            f'draws= names the file {file}, of which the group "posterior" cannot be read '
+            f"({error}). Expected an InferenceData or DataTree saved as netCDF."
+        ) from error
+
+
+def _of_dataset(dataset: xarray.Dataset, names: Sequence[str], place: str) -> dict[str, np.ndarray]:
+    _expect(names, dataset.data_vars, place)
+    held = {}
+    for name in names:
+        variable = dataset[name]
+        lead = [d for d in ("chain", "draw", "sample") if d in variable.dims]
+        held[name] = _numbers(name, variable.transpose(*lead, ...).values)
+    return held
+
+
+def _expect(names: Sequence[str], held: Iterable[Any], place: str) -> None:
+    there = [str(name) for name in held]
+    missing = [name for name in names if name not in there]
+    if missing:
+        raise ModelError(
+            f"{place} must hold every parameter of the model; {', '.join(missing)} missing, got "
+            f"{', '.join(there) or 'nothing'}."
+        )
+
+
+def _numbers(name: str, values: Any) -> np.ndarray:
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ModelError(
+            f'draws= gives "{name}" as {type(values).__name__}; expected an array of numbers.'
+        ) from None

@@ -1,0 +1,1 @@
+"""Any Python function as a model, known by its values alone."""

@@ -1,0 +1,229 @@
+"""from_callable: the model of any Python function, known by its values alone."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from refti.errors import ModelError
+from refti.inputs.python.calls import Batch, Call, Style, copied, size_of
+from refti.inputs.python.workers import Workers, wanted
+from refti.models.density import Opaque
+from refti.models.determinism import refuse_chance
+from refti.models.model import Model
+from refti.models.rejections import Rejections
+from refti.models.space import SupportedSpace
+from refti.models.supports import Support
+from refti.models.user_functions import given_functions, named_parameters, start_of, wants_keywords
+
+WIDTHS = (16, 256)  # points for which the map to the parameters is compiled
+TRIES = 16  # points tried before a function counts as failing everywhere
+
+
+def from_callable(
+    log_density: Callable[..., Any] | None = None,
+    parameters: Mapping[str, Support] | None = None,
+    *,
+    dim: int | None = None,
+    log_prior: Callable[..., Any] | None = None,
+    log_likelihood: Callable[..., Any] | None = None,
+    start: Mapping[str, Any] | Any | None = None,
+    vectorized: bool = False,
+    processes: int | None = None,
+) -> Model:
+    """The model of any Python function, such as one that calls another program.
+
+    As for `refti.Model` the function takes a vector (`dim=`), or named parameters with supports
+    as one dictionary or by keyword, and the Jacobians of the supports are added. It gets NumPy
+    numbers and returns one; the same for the same. Where it raises the density counts as zero,
+    and the result tells how often.
+
+    Args:
+        log_density: the function, or give `log_prior` and `log_likelihood`.
+        parameters: supports by name.
+        dim: the length of the vector, for a function of a vector.
+        log_prior: the log density of the prior; where it is -inf the likelihood is not asked.
+        log_likelihood: the log likelihood.
+        start: parameter values at which to begin.
+        vectorized: whether the function takes arrays with a leading axis of points, and returns
+            one number for each.
+        processes: in how many processes it is called; 1 is here. If not given, here where a call
+            takes less than a millisecond, and one for each core otherwise.
+    """
+    given = given_functions(
+        {"log_density": log_density, "log_prior": log_prior, "log_likelihood": log_likelihood}
+    )
+    if processes is not None and (
+        not isinstance(processes, int) or isinstance(processes, bool) or processes < 1
+    ):
+        raise ModelError(
+            f"processes= must be a whole number of at least 1, or None; got {processes!r}."
+        )
+    space = SupportedSpace(named_parameters(parameters, dim))
+    with jax.enable_x64(True):
+        begin = start_of(space, start, takes_vector=dim is not None)
+        points, refusals = _Points(space, is_vector=dim is not None), _Refusals()
+        factors: dict[str, _BlackBox] = {}
+        for role, function in given.items():
+            by_keyword = wants_keywords(function, space.parameters)
+            style: Style = "keywords" if by_keyword else "dictionary"
+            call = Call(function, role, "vector" if dim is not None else style, vectorized)
+            seconds = _tried(call, points, begin)
+            # A run must not end for a None at a far point: from here on it is a rejection.
+            call = replace(call, forgiving=True)
+            workers = Workers(call, wanted(processes, seconds, vectorized))
+            factors[role] = _BlackBox(points, workers, refusals, role != "log_likelihood")
+    split = len(factors) > 1
+    most = max(factor.workers.processes for factor in factors.values())
+    return Model.assembled(
+        space,
+        _BlackBoxes(tuple(factors.values())) if split else factors["log_density"],
+        prior=factors.get("log_prior"),
+        start=begin,
+        source="a Python function" + (f" in {most} processes" if most > 1 else ""),
+        rejections=refusals.read,
+    )
+
+
+class _Points:
+    """The way from unconstrained coordinates to what the user's function takes."""
+
+    def __init__(self, space: SupportedSpace, *, is_vector: bool):
+        self._space, self._is_vector = space, is_vector
+
+    def __call__(self, x: np.ndarray) -> tuple[Batch, np.ndarray]:
+        """The parameters' values at points x[n, dim], and the log Jacobians [n]."""
+        if self._is_vector:
+            return {"x": x}, np.zeros(len(x))
+        width = next((w for w in WIDTHS if len(x) <= w), WIDTHS[-1])
+        padded = np.concatenate([x, np.broadcast_to(x[-1:], (-len(x) % width, x.shape[1]))])
+        with jax.enable_x64(True):
+            parts = [
+                self._constrained(jnp.asarray(rows))
+                for rows in np.split(padded, len(padded) // width)
+            ]
+        batch = {
+            name: np.concatenate([np.asarray(values[name]) for values, _ in parts])[: len(x)]
+            for name in self._space.parameters
+        }
+        return batch, np.concatenate([np.asarray(jacobian) for _, jacobian in parts])[: len(x)]
+
+    @cached_property
+    def _constrained(self) -> Any:
+        return jax.jit(jax.vmap(self._space.constrained))
+
+
+class _Refusals:
+    """The points at which the user's code raised, counted from all threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._known: Rejections | None = None
+
+    def add(self, x: np.ndarray, messages: Mapping[int, str]) -> None:
+        if not messages:
+            return
+        with self._lock:
+            if self._known is None:
+                first = min(messages)
+                where = tuple(float(v) for v in x[first])
+                self._known = Rejections(len(messages), messages[first], where)
+            else:
+                known = self._known
+                self._known = Rejections(known.count + len(messages), known.message, known.where)
+
+    def read(self) -> Rejections | None:
+        return self._known
+
+
+class _BlackBox(Opaque):
+    """One function of the user's as a density of unconstrained coordinates."""
+
+    def __init__(self, points: _Points, workers: Workers, refusals: _Refusals, with_jacobian: bool):
+        self.workers = workers
+        self._points, self._refusals, self._with_jacobian = points, refusals, with_jacobian
+
+    def log_densities(self, x: np.ndarray) -> np.ndarray:
+        """The log densities at points x[n, dim]; NaN where the function raised."""
+        if len(x) == 0:
+            return np.zeros(0)
+        batch, jacobians = self._points(x)
+        answers = self.workers(batch)
+        self._refusals.add(x, answers.messages)
+        return answers.values + (jacobians if self._with_jacobian else 0.0)
+
+
+class _BlackBoxes(Opaque):
+    """The product of functions; none is asked where one before it is zero already."""
+
+    def __init__(self, factors: tuple[Opaque, ...]):
+        self._factors = factors
+
+    def log_densities(self, x: np.ndarray) -> np.ndarray:
+        """The sums of the factors' log densities at points x[n, dim]."""
+        total = np.zeros(len(x))
+        for factor in self._factors:
+            alive = np.isfinite(total)
+            total[alive] += factor.log_densities(x[alive])
+        return total
+
+
+def _tried(call: Call, points: _Points, start: np.ndarray) -> float:
+    """The seconds of a call, after the function was seen to work at the start or near it."""
+    rng = np.random.default_rng(0)
+    spread = start + rng.uniform(-2.0, 2.0, (TRIES - 1, len(start)))
+    said = ""
+    for x in np.concatenate([start[None], spread]):
+        batch, _ = points(x[None])
+        answers = call(batch)
+        if not answers.messages:
+            break
+        said = said or answers.messages[0]
+    else:
+        raise ModelError(
+            f"{call.role} raised at all of {TRIES} points that were tried, first with {said}. "
+            f"Check that it takes {_expected(call, batch)}, or give start= with values at which "
+            "it works."
+        )
+    begun = time.perf_counter()
+    again = call(batch)
+    seconds = time.perf_counter() - begun
+    refuse_chance(call.role, answers.values, again.values)
+    _refuse_writing(call, batch)
+    return seconds
+
+
+def _refuse_writing(call: Call, batch: Batch) -> None:
+    """Nothing, or a ModelError where the function writes to what it is given."""
+    if call.vectorized:
+        handed: dict[str, Any] = copied(batch)
+    else:
+        handed = {name: values[0] for name, values in copied(batch).items()}
+    before = {name: np.array(value) for name, value in handed.items()}
+    try:
+        call.raw(handed)
+    except (Exception, SystemExit):  # it did not a moment ago; sampling will count it
+        return
+    changed = [n for n in before if not np.array_equal(before[n], handed[n], equal_nan=True)]
+    if changed:
+        raise ModelError(
+            f"{call.role} changes its input ({', '.join(changed)}) while it runs. Let it work on a "
+            "copy, such as x = x.copy()."
+        )
+
+
+def _expected(call: Call, batch: Batch) -> str:
+    lead = f"{size_of(batch)} points as " if call.vectorized else ""
+    shapes = {name: v.shape if call.vectorized else v.shape[1:] for name, v in batch.items()}
+    if call.style == "vector":
+        return f"{lead}one array of shape {shapes['x']}"
+    names = ", ".join(f"{name} {shape}" if shape else name for name, shape in shapes.items())
+    return f"{lead}{'a dictionary with' if call.style == 'dictionary' else 'arguments'} {names}"

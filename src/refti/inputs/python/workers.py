@@ -1,0 +1,172 @@
+"""Workers: where a user's function is called, here or in processes beside; never by a fork."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import signal
+import threading
+import warnings
+import weakref
+from concurrent.futures import BrokenExecutor
+from itertools import pairwise
+from typing import Any
+
+import cloudpickle
+import numpy as np
+
+from refti.errors import ModelError
+from refti.inputs.python.calls import Answers, Batch, Call, joined, part, size_of, told
+
+SLOW = 1e-3  # seconds of a call above which processes are worth their messages
+IDLE = 300  # seconds after which a process without work ends
+SHARES = 4  # parts of a batch for each process, so that none waits long for another
+ONE_THREAD = {
+    name: "1"
+    for name in (
+        "OMP_NUM_THREADS",
+        "OPENBLAS_NUM_THREADS",
+        "MKL_NUM_THREADS",
+        "BLIS_NUM_THREADS",
+        "NUMEXPR_NUM_THREADS",
+        "VECLIB_MAXIMUM_THREADS",
+    )
+}
+
+
+class Workers:
+    """Calls of one function, in this process one at a time or in several others side by side.
+
+    Processes are begun when first needed and end with the workers, or with Python.
+    """
+
+    def __init__(self, call: Call, processes: int):
+        self.call = call
+        self.processes = processes
+        self._executor: Any = None
+        self._lock = threading.Lock()
+        # Rungs run in threads; a function that is called here need know nothing of that.
+        self._turn = threading.Lock()
+
+    def __call__(self, batch: Batch) -> Answers:
+        """The answers at all points of a batch, in order."""
+        if self.processes > 1:
+            try:
+                return self._beside(batch)
+            except BrokenExecutor:
+                pass  # a worker was killed, perhaps for its memory: once more with new ones
+            try:
+                return self._beside(batch)
+            except BrokenExecutor as error:
+                raise ModelError(
+                    f"{self.call.role} ends the processes it runs in ({told(error)}), twice over "
+                    "for the same points. Check that it neither exits nor runs out of memory, or "
+                    "use processes=1."
+                ) from error
+        with self._turn:
+            return self.call(batch)
+
+    def close(self) -> None:
+        """Ends the processes."""
+        with self._lock:
+            executor, self._executor = self._executor, None
+        _end(executor)
+
+    def _beside(self, batch: Batch) -> Answers:
+        executor = self._ready()
+        if executor is None:
+            return self(batch)
+        count = size_of(batch)
+        edges = np.linspace(0, count, min(count, SHARES * self.processes) + 1).astype(int)
+        try:
+            todo = [
+                executor.submit(_work, part(batch, int(start), int(stop)))
+                for start, stop in pairwise(edges)
+            ]
+            return joined([task.result() for task in todo])
+        except BrokenExecutor:
+            self._forget(executor)
+            raise
+
+    def _ready(self) -> Any:
+        """The processes, begun if there are none; None where the function cannot be sent there."""
+        with self._lock:
+            if self._executor is None and self.processes > 1:
+                try:
+                    self._executor = _begun(self.call, self.processes)
+                except Exception as error:
+                    self.processes = 1
+                    warnings.warn(
+                        f"{self.call.role} cannot be sent to other processes ({told(error)}), so "
+                        "it is called in this one, one point at a time. Define it at the top of a "
+                        "module, or use processes=1.",
+                        stacklevel=2,
+                    )
+            return self._executor
+
+    def _forget(self, executor: Any) -> None:
+        with self._lock:
+            if self._executor is executor:
+                self._executor = None
+        _end(executor)
+
+
+def wanted(processes: int | None, seconds: float, vectorized: bool) -> int:
+    """How many processes a function is called in, from the time that a call takes."""
+    if processes is not None:
+        return processes
+    return 1 if vectorized or seconds < SLOW else os.cpu_count() or 1
+
+
+def _begun(call: Call, processes: int) -> Any:
+    """Processes that hold the function, after one of them was seen to have it."""
+    from loky import ProcessPoolExecutor
+
+    function = cloudpickle.dumps(call)
+    executor = ProcessPoolExecutor(
+        processes, timeout=IDLE, initializer=_begin, initargs=(function,), env=ONE_THREAD
+    )
+    _RUNNING.add(executor)
+    try:
+        executor.submit(_has_function).result()
+    except BaseException:
+        _end(executor)
+        raise
+    return executor
+
+
+def _end(executor: Any) -> None:
+    if executor is not None:
+        _RUNNING.discard(executor)
+        executor.shutdown(wait=True, kill_workers=True)
+
+
+def _begin(function: bytes) -> None:
+    """Makes a new process ready: the function travels once, not with every batch."""
+    # The process that asked hears of Ctrl-C and ends its workers in good order.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        _HELD["call"] = cloudpickle.loads(function)
+    except Exception as error:  # told to who asks, in words, instead of a broken pool
+        _HELD["error"] = error
+
+
+def _has_function() -> None:
+    if "call" not in _HELD:
+        raise ImportError(told(_HELD["error"]))
+
+
+def _work(batch: Batch) -> Answers:
+    _has_function()
+    answers: Answers = _HELD["call"](batch)
+    return answers
+
+
+@atexit.register
+def _end_all() -> None:
+    for executor in list(_RUNNING):
+        _end(executor)
+
+
+_HELD: dict[str, Any] = {}
+_RUNNING: weakref.WeakSet[Any] = weakref.WeakSet()

@@ -1,0 +1,91 @@
+"""Batches: a density at many points at once, or in turn where it factors large matrices.
+
+The LAPACK calls of jaxlib 0.10 deal a batch of large matrices out over XLA's threads and wait for
+them on one of those very threads. As many calls at once as there are threads wait for ever: two
+Gaussian processes in one vectorised density are enough on two cores. A batch of one is computed on
+the spot, so points of such densities take turns. Little is lost: on large matrices LAPACK is busy
+by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import TypeVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import Jaxpr, jaxprs_in_params
+from jaxtyping import Array, Float
+
+from refti.models.density import QUICK, Density, Opaque
+
+Value = TypeVar("Value")
+
+LAPACK = {
+    "cholesky",
+    "cholesky_update",
+    "eig",
+    "eigh",
+    "geqrf",
+    "hessenberg",
+    "householder_product",
+    "lu",
+    "ormqr",
+    "qr",
+    "schur",
+    "svd",
+    "triangular_solve",
+    "tridiagonal",
+    "tridiagonal_solve",
+}
+# A batch is dealt out from about 200,000 operations (measured), of which a matrix takes up to ten
+# times the cube of its size.
+OPERATIONS, EACH = 200_000, 10
+LANES = 16  # chains of a rung, or fewer
+BATCH = 256  # points whose values alone are asked for
+
+
+@partial(jax.jit, compiler_options=QUICK)
+def log_densities(density: Density, x: Float[Array, "draw dim"]) -> Float[Array, " draw"]:
+    """The log density at many points, as it comes; no gradients."""
+    size = None if is_dealt_out(density, x[0], BATCH) else BATCH
+    return jax.lax.map(density.log_density, x, batch_size=size)
+
+
+def in_turn(
+    function: Callable[[Density, Float[Array, " dim"]], Value],
+    density: Density,
+    x: Float[Array, " dim"],
+) -> Value:
+    """The function's value; where it factors large matrices JAX does not vectorise it over x."""
+    if is_dealt_out(density, x, LANES):
+        function = jax.custom_batching.sequential_vmap(function)
+    return function(density, x)
+
+
+def bears_company(density: Density, x: Float[np.ndarray, " dim"]) -> bool:
+    """Whether evaluations may run side by side: not if each factors many matrices by itself."""
+    return isinstance(density, Opaque) or not is_dealt_out(density, jnp.asarray(x), 1)
+
+
+def is_dealt_out(density: Density, x: Float[Array, " dim"], batch: int) -> bool:
+    """Whether matrices that a density factors, or solves with, are dealt out in such a batch."""
+    for *stacked, rows, columns in _factored(jax.make_jaxpr(density.log_density)(x).jaxpr):
+        matrices = batch * int(np.prod(stacked))
+        if matrices > 1 and matrices * EACH * max(rows, columns) ** 3 > OPERATIONS:
+            return True
+    return False
+
+
+def _factored(jaxpr: Jaxpr) -> Iterator[tuple[int, ...]]:
+    """The shapes of the matrices that a program factors or solves with."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name in LAPACK:
+            for operand in equation.invars:
+                shape = getattr(operand.aval, "shape", ())
+                if len(shape) > 1:
+                    yield shape
+        for inner in jaxprs_in_params(equation.params):
+            yield from _factored(inner)

@@ -1,0 +1,194 @@
+"""Model: a log density on unconstrained space, with the user's names, shapes and supports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Float
+
+from refti.errors import ModelError
+from refti.models.batching import log_densities
+from refti.models.density import Density, Opaque, Product
+from refti.models.rejections import Rejections
+from refti.models.space import Shaped, Space, SupportedSpace
+from refti.models.supports import Support
+from refti.models.user_functions import given_functions, named_parameters, start_of, traced_factor
+
+ValueAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+"""From points x[n, dim] to log densities [n] and gradients [n, dim]; -inf and 0 outside."""
+
+
+class Model:
+    """A density whose integral is wanted, over unconstrained x in R^dim.
+
+    Give either the log density of a vector (`dim=`), or of named parameters with supports, in
+    which case the function takes one dictionary, or keyword arguments named as the parameters.
+    Give `log_prior` and `log_likelihood` instead of `log_density` to keep the two apart. The
+    Jacobians of the supports are added here; the user's functions speak of the parameters.
+
+    Each function is run through JAX once, here, and never again: what it read from outside is
+    fixed from then on, and all faults of the function are told before any sampling.
+
+    Attributes:
+        space: the parameters by name and the map from unconstrained coordinates to them.
+        density: the density of unconstrained coordinates, Jacobian included.
+        prior: the prior's factor with the Jacobian, or None where it was not split off.
+        start: unconstrained coordinates where the search for the posterior begins.
+        source: what the model was written in and how it is evaluated, in words.
+        rejections: a function that tells which points the model's own code rejected so far.
+        limits: what else decides where the density is zero, by name.
+    """
+
+    space: Space
+    density: Density
+    prior: Density | None
+    start: np.ndarray
+    source: str
+    rejections: Callable[[], Rejections | None]
+    limits: Mapping[str, int]
+
+    def __init__(
+        self,
+        log_density: Callable[..., Any] | None = None,
+        parameters: Mapping[str, Support] | None = None,
+        *,
+        dim: int | None = None,
+        log_prior: Callable[..., Any] | None = None,
+        log_likelihood: Callable[..., Any] | None = None,
+        start: Mapping[str, Any] | Any | None = None,
+    ):
+        functions = {
+            "log_density": log_density,
+            "log_prior": log_prior,
+            "log_likelihood": log_likelihood,
+        }
+        given = given_functions(functions)
+        space = SupportedSpace(named_parameters(parameters, dim))
+        with jax.enable_x64(True):
+            factors = {
+                # The Jacobian belongs to the prior, so that it normalises in these coordinates.
+                role: traced_factor(function, role, space, dim, role != "log_likelihood")
+                for role, function in given.items()
+            }
+            self._assemble(
+                space,
+                factors.get("log_density", Product(tuple(factors.values()))),
+                factors.get("log_prior"),
+                start_of(space, start, takes_vector=dim is not None),
+                "JAX",
+                _none,
+                {},
+            )
+
+    @classmethod
+    def assembled(
+        cls,
+        space: Space,
+        density: Density,
+        *,
+        prior: Density | None = None,
+        start: np.ndarray | None = None,
+        source: str,
+        rejections: Callable[[], Rejections | None] | None = None,
+        limits: Mapping[str, int] | None = None,
+    ) -> Model:
+        """The model of a space and a density on it, whatever language they come from."""
+        model = object.__new__(cls)
+        begin = np.zeros(len(space.coordinates)) if start is None else start
+        model._assemble(space, density, prior, begin, source, rejections or _none, limits or {})
+        return model
+
+    def _assemble(
+        self,
+        space: Space,
+        density: Density,
+        prior: Density | None,
+        start: np.ndarray,
+        source: str,
+        rejections: Callable[[], Rejections | None],
+        limits: Mapping[str, int],
+    ) -> None:
+        self.__dict__.update(
+            space=space,
+            density=density,
+            prior=prior,
+            start=start,
+            source=source,
+            rejections=rejections,
+            limits=limits,
+        )
+
+    @property
+    def parameters(self) -> Mapping[str, Shaped]:
+        """What is known of each parameter, its shape above all, by name."""
+        return self.space.parameters
+
+    @property
+    def dim(self) -> int:
+        """The number of unconstrained coordinates."""
+        return len(self.space.coordinates)
+
+    @property
+    def has_gradient(self) -> bool:
+        """Whether the density can be differentiated."""
+        return not isinstance(self.density, Opaque)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"Model is frozen; make a new one to change {name!r}.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"Model is frozen; {name!r} cannot be deleted.")
+
+    def __repr__(self) -> str:
+        return f"Model({', '.join(self.parameters)}; dim={self.dim})"
+
+    def log_density(self, x: Float[Array, " dim"]) -> Float[Array, ""]:
+        """The log density of unconstrained coordinates, Jacobian included."""
+        with jax.enable_x64(True):
+            return self.density.log_density(jnp.asarray(x, jnp.float64))
+
+    def log_densities(self, x: np.ndarray) -> np.ndarray:
+        """The log densities at points x[n, dim], as they come."""
+        x = np.asarray(x, dtype=np.float64)
+        with jax.enable_x64(True):
+            if isinstance(self.density, Opaque):
+                return self.density.log_densities(x)
+            return np.asarray(log_densities(self.density, jnp.asarray(x)))
+
+    def constrain(self, x: Float[Array, " dim"]) -> dict[str, Float[Array, "..."]]:
+        """The named parameter values at unconstrained coordinates."""
+        return self.space.constrain(x)
+
+    def unconstrain(self, values: Mapping[str, Any]) -> Float[Array, " dim"]:
+        """The unconstrained coordinates of named parameter values inside their supports."""
+        return self.space.unconstrain(values)
+
+    @property
+    def supported_space(self) -> SupportedSpace:
+        """The space, where every parameter's support was declared to refti."""
+        if not isinstance(self.space, SupportedSpace):
+            raise ModelError(
+                "This needs parameters whose bounds were declared as supports, such as "
+                f"refti.positive(); those of this model ({self.source}) are known only to it. Use "
+                "reference='covariance', which works in unconstrained space."
+            )
+        return self.space
+
+    def prior_alone(self) -> Model:
+        """The model without its data: a density that should integrate to one."""
+        if self.prior is None:
+            raise ModelError(
+                "This model gives its prior and likelihood only as their product. Make it with "
+                "refti.Model(log_prior=, log_likelihood=)."
+            )
+        alone = object.__new__(Model)
+        alone.__dict__.update(self.__dict__ | {"density": self.prior, "prior": None})
+        return alone
+
+
+def _none() -> None:
+    """No rejections: a density in JAX refuses nothing."""

@@ -1,0 +1,1 @@
+"""COVID-19 in South Korea: sixteen renewal models."""

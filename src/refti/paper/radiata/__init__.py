@@ -1,0 +1,1 @@
+"""Radiata pine: two regressions whose evidences are known exactly."""

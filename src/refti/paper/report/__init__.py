@@ -1,0 +1,1 @@
+"""How the studies of the paper tell what they found: tables, verdicts and pages."""

@@ -1,0 +1,1 @@
+"""The paper's 2-D example with a bounded parameter."""

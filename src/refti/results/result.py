@@ -1,0 +1,185 @@
+"""Results: Evidence, a log evidence with its error and its verdict, and LogRatio of two models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any, Self
+
+import xarray
+
+from refti.checks.of_draws import Check
+from refti.draws.draws import Draws
+from refti.errors import NotTrustedError, SettingsError, StoreError
+from refti.estimators import Estimate
+from refti.results.files import read_json, read_netcdf, write_json, write_netcdf
+from refti.sampling.metering import Cost
+
+FORMAT = 1  # of the files written by save()
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """What Evidence and LogRatio have in common; `value` is their number, in nats.
+
+    Attributes:
+        value: the estimate of the estimator asked for.
+        error: its standard error.
+        estimates: every estimator's value and error.
+        checks: the reasons to trust it or not.
+        draws: lambda and delta of every leg, from which all estimates follow.
+        posterior: draws of the posterior, by the user's names, constrained.
+        cost: evaluations and seconds.
+        settings: what was asked for and chosen, as plain values.
+    """
+
+    value: float
+    error: float
+    estimates: Mapping[str, Estimate]
+    checks: tuple[Check, ...]
+    draws: tuple[Draws, ...]
+    posterior: xarray.Dataset
+    cost: Cost
+    settings: Mapping[str, Any]
+
+    @property
+    def trusted(self) -> bool:
+        """Whether every check holds."""
+        return all(check.ok for check in self.checks)
+
+    def interval(self, level: float = 0.95) -> tuple[float, float]:
+        """The interval that holds the true value with this probability."""
+        if not 0 < level < 1:
+            raise SettingsError(f"A level lies between 0 and 1; got {level!r}. Use 0.95.")
+        half = NormalDist().inv_cdf(0.5 + level / 2) * self.error
+        return self.value - half, self.value + half
+
+    def require_trusted(self) -> Self:
+        """The result itself, or NotTrustedError with the reasons."""
+        if not self.trusted:
+            reasons = "; ".join(f"{c.name}: {c.advice}" for c in self.checks if not c.ok)
+            raise NotTrustedError(f"The result is not to be trusted. {reasons}.", self)
+        return self
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything but the draws, as plain values."""
+        estimates = {
+            name: {**asdict(estimate), "error": estimate.error}
+            for name, estimate in self.estimates.items()
+        }
+        return {
+            "kind": type(self).__name__,
+            "value": self.value,
+            "error": self.error,
+            "interval_95": self.interval(0.95),
+            "trusted": self.trusted,
+            "estimates": estimates,
+            "checks": [asdict(check) for check in self.checks],
+            "cost": asdict(self.cost),
+            "settings": dict(self.settings),
+        }
+
+    def save(self, path: str | Path) -> None:
+        """Writes the result to a new directory: result.json, draws.nc and posterior.nc.
+
+        The JSON file comes last and holds the digests of the others, so a result is there whole
+        or not at all.
+        """
+        folder = Path(path)
+        if (folder / "result.json").exists():
+            raise StoreError(f"{folder} holds a result already. Choose another directory.")
+        folder.mkdir(parents=True, exist_ok=True)
+        legs = {
+            name: values
+            for i, leg in enumerate(self.draws)
+            for name, values in (
+                (f"lambdas_{i}", (f"rung_{i}", leg.lambdas)),
+                (f"delta_{i}", ((f"rung_{i}", "chain", "draw"), leg.delta)),
+            )
+        }
+        digests = {
+            "draws.nc": write_netcdf(folder / "draws.nc", xarray.Dataset(legs)),
+            "posterior.nc": write_netcdf(folder / "posterior.nc", self.posterior),
+        }
+        record = {**self.to_dict(), "format": FORMAT, "legs": len(self.draws), "sha256": digests}
+        write_json(folder / "result.json", record)
+
+    def __str__(self) -> str:
+        low, high = self.interval()
+        name = "log z" if isinstance(self, Evidence) else "log ratio"
+        verdict = "trusted" if self.trusted else "NOT TRUSTED"
+        first = f"{name} = {self.value:.4f} ± {self.error:.4f}"
+        lines = [f"{first}  (95 %: {low:.4f} to {high:.4f}), {verdict}"]
+        return "\n".join(lines + [f"  {check}" for check in self.checks if not check.ok])
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence(Result):
+    """The log evidence of a model."""
+
+    @property
+    def log_z(self) -> float:
+        """The log evidence."""
+        return self.value
+
+
+@dataclass(frozen=True, eq=False)
+class LogRatio(Result):
+    """The log ratio of two models' evidences, which says nothing about either alone."""
+
+    @property
+    def log_ratio(self) -> float:
+        """The log Bayes factor of the first model over the second."""
+        return self.value
+
+
+def load(path: str | Path) -> Evidence | LogRatio:
+    """The result that save() or store= left in a directory."""
+    folder = Path(path)
+    if not (folder / "result.json").exists():
+        raise StoreError(
+            f"{folder} holds no finished result (result.json). Give a directory that "
+            "result.save() or evidence(store=) wrote."
+        )
+    record = read_json(folder / "result.json")
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise StoreError(
+            f"{folder} holds a result.json that is not of format {FORMAT}, the one read here."
+        )
+    try:
+        return _restored(record, folder)
+    except (KeyError, TypeError, ValueError) as error:
+        raise StoreError(
+            f"{folder} holds a damaged result.json ({type(error).__name__}: {error}). Make the run "
+            "again in a new directory."
+        ) from error
+
+
+def _restored(record: Mapping[str, Any], folder: Path) -> Evidence | LogRatio:
+    draws = read_netcdf(folder / "draws.nc", record["sha256"]["draws.nc"])
+    kind = Evidence if record["kind"] == "Evidence" else LogRatio
+    return kind(
+        value=float(record["value"]),
+        error=float(record["error"]),
+        estimates={name: _estimate(parts) for name, parts in record["estimates"].items()},
+        checks=tuple(_check(parts) for parts in record["checks"]),
+        draws=tuple(
+            Draws(draws[f"lambdas_{i}"].values, draws[f"delta_{i}"].values)
+            for i in range(record["legs"])
+        ),
+        posterior=read_netcdf(folder / "posterior.nc", record["sha256"]["posterior.nc"]),
+        cost=Cost(**record["cost"]),
+        settings=record["settings"],
+    )
+
+
+def _estimate(parts: Mapping[str, Any]) -> Estimate:
+    names = ("value", "monte_carlo_error", "quadrature_error")
+    return Estimate(*(float(parts[name]) for name in names))
+
+
+def _check(parts: Mapping[str, Any]) -> Check:
+    numbers = {name: float(parts[name]) for name in ("value", "threshold")}
+    return Check(parts["name"], **numbers, ok=parts["ok"], advice=parts["advice"])

@@ -1,0 +1,94 @@
+"""Whether what is asked for suits the models, told before any compute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from typing import Any
+
+import jax
+import numpy as np
+
+from refti.errors import SettingsError
+from refti.models.model import Model
+from refti.references import registry as fit
+from refti.run.settings import Settings
+
+NEED_GRADIENTS = ("variational", "variational_diagonal")
+
+
+def expect_model(model: object) -> None:
+    """Nothing, or an error that tells how to make a model of what was given."""
+    if isinstance(model, Model):
+        return
+    kind = type(model)
+    package = kind.__module__.split(".")[0]
+    if package == "pymc":
+        remedy = "refti.from_pymc(model)"
+    elif isinstance(model, str | PathLike):
+        remedy = 'refti.from_stan("model.stan", data)'
+    elif callable(model):
+        remedy = (
+            "refti.Model(log_density, dim=...) if it is written in JAX, refti.from_numpyro(fn, "
+            "...) if it is a NumPyro model, refti.from_callable(f, dim=...) otherwise"
+        )
+    else:
+        remedy = "refti.Model(log_density, dim=...)"
+    raise SettingsError(f"Expected a refti.Model; got {kind.__name__}. Make one with {remedy}.")
+
+
+def suited(asked: Settings, models: Sequence[Model]) -> Settings:
+    """The settings with a kernel that these models allow, and nothing that they do not have."""
+    stations = [station for station in asked.stations if isinstance(station, Model)]
+    if all(model.has_gradient for model in (*models, *stations)):
+        return asked
+    needing = [
+        f"reference {station!r}" if isinstance(station, str) else f"a Taylor expansion ({station})"
+        for station in asked.stations
+        if isinstance(station, int) or station in NEED_GRADIENTS
+    ]
+    if needing:
+        raise SettingsError(
+            f"{' and '.join(needing).capitalize()} cannot be had for a model without gradients. "
+            "Use reference='auto', 'covariance', 'laplace' or 'student', or write the model in "
+            "JAX as a refti.Model."
+        )
+    return replace(asked, kernel="elliptical")
+
+
+def check_stations(model: Model, asked: Settings) -> None:
+    """Nothing, or an error that tells which part of reference= does not go with the model."""
+    first, *rest = asked.stations
+    if first == "truncated":
+        fit.bounds(model)
+    elif not isinstance(first, str):
+        _check_reference(first, model.dim)
+    for station in rest:
+        if isinstance(station, Model) and station.dim != model.dim:
+            raise SettingsError(
+                "A density between the reference and the posterior must have the model's "
+                f"dimension; got {station.dim} and {model.dim}."
+            )
+
+
+def _check_reference(reference: Any, dim: int) -> None:
+    name = type(reference).__name__
+    if jax.tree_util.all_leaves([reference]):
+        raise SettingsError(
+            f"A reference must be a JAX pytree, so that its numbers can be told from its program; "
+            f"{name} is none. Register it with jax.tree_util.register_dataclass."
+        )
+    point = jax.ShapeDtypeStruct((dim,), np.float64)
+    try:
+        density = jax.eval_shape(lambda r, x: r.log_density(x), reference, point)
+        draw = jax.eval_shape(lambda r, key: r.sample(key), reference, jax.random.key(0))
+    except Exception as error:
+        raise SettingsError(
+            f"The reference {name} does not work in the model's dimension, {dim}: {error}"
+        ) from error
+    if density.shape != () or draw.shape != (dim,):
+        raise SettingsError(
+            f"The reference {name} must give one log density and draws of shape ({dim},); got "
+            f"shapes {density.shape} and {draw.shape}."
+        )

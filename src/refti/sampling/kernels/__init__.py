@@ -1,0 +1,1 @@
+"""How chains move: a protocol, and one file a kernel."""

@@ -1,0 +1,118 @@
+"""Preflight: what must hold of a model before any sampling, all faults told together."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from refti.errors import ModelError
+from refti.models.determinism import refuse_chance
+from refti.models.model import Model, ValueAndGradient
+
+STARTS = 32
+POINTS = 3  # at which the compiled gradient is compared
+DIRECTIONS = 8
+BESIDE = 1e-3  # how far off a point a gradient is looked at again
+
+
+def preflight(
+    model: Model, evaluate: ValueAndGradient, seed: int, given: np.ndarray | None = None
+) -> np.ndarray:
+    """Start points inside the support, best first, after the model has been tried at them.
+
+    They are spread about the model's start, or are some of the posterior draws that were given.
+    """
+    rng = np.random.default_rng(seed)
+    if given is None:
+        spread = rng.uniform(-2.0, 2.0, (STARTS - 1, model.dim))
+        candidates = np.concatenate([model.start[None], model.start + spread])
+    else:
+        candidates = given[:: -(-len(given) // STARTS)]
+    before = model.rejections()
+    values, gradients = evaluate(candidates)
+    inside = np.isfinite(values)
+    if not inside.any():
+        now = model.rejections()
+        new = None if now is None else now.since(before)
+        said = f" There {new}." if new is not None else ""
+        raise ModelError(
+            f"The log density, or its gradient, is not finite at any of {len(candidates)} start "
+            f"points, among them x = {np.array2string(candidates[0], precision=3, threshold=6)} "
+            f"(unconstrained).{said} Check the density there, or give start= with values at which "
+            "it is finite."
+        )
+    starts = candidates[inside][np.argsort(-values[inside])]
+    if np.isnan(gradients).all():  # known by values alone
+        best = np.sort(values[inside])[::-1][:POINTS]
+        refuse_chance("The log density", best, model.log_densities(starts[:POINTS]))
+        return starts
+    faults = []
+    if not np.any(gradients[inside] != 0):
+        faults.append(
+            f"The gradient of the log density is zero or NaN at all {int(inside.sum())} start "
+            "points with a finite value: the density is constant, or not differentiable by JAX."
+        )
+    for index in range(min(POINTS, len(starts))):
+        starts[index], wrong = _believable(evaluate, starts[index], rng)
+        if wrong is not None:
+            faults.append(wrong)
+            break
+    if faults:
+        raise ModelError("\n".join(faults))
+    return starts
+
+
+def _believable(
+    evaluate: ValueAndGradient, x: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, str | None]:
+    """The point, or one beside it, and what is wrong with the gradient at both, if it is.
+
+    Derivatives of smooth functions are wrong at single points where they were written by cases,
+    such as NumPyro's Bernoulli at a logit of 0: that is no fault, but no place to start either.
+    """
+    if _wrong_gradient(evaluate, x, rng) is None:
+        return x, None
+    beside = x + BESIDE * np.maximum(1.0, np.abs(x)) * rng.normal(size=x.shape)
+    if not np.isfinite(evaluate(beside[None])[0][0]):
+        beside = x
+    return beside, _wrong_gradient(evaluate, beside, rng)
+
+
+def _wrong_gradient(
+    evaluate: ValueAndGradient, x: np.ndarray, rng: np.random.Generator
+) -> str | None:
+    """How the compiled gradient disagrees with central differences along random directions.
+
+    Differences at two steps, and to either side, tell how far they can be believed: at a kink or
+    at the edge of the support they disagree with each other and prove nothing.
+    """
+    value, gradient = evaluate(x[None])
+    directions = rng.choice([-1.0, 1.0], (DIRECTIONS, len(x)))
+    slopes = directions @ gradient[0]
+    step = 1e-5 * max(1.0, float(np.abs(x).max()))
+    coarse, _ = _differences(evaluate, x, value[0], directions, step)
+    fine, bend = _differences(evaluate, x, value[0], directions, step / 4)
+    rounding = 16 * np.finfo(float).eps * abs(value[0]) / step
+    doubt = 10 * np.abs(coarse - fine) + np.abs(bend) + rounding
+    allowed = 1e-4 * np.abs(gradient[0]).sum() + 1e-8 + doubt
+    wrong = np.isfinite(doubt) & (np.abs(fine - slopes) > allowed)
+    if not wrong.any():
+        return None
+    worst = int(np.argmax(np.where(wrong, np.abs(fine - slopes), 0)))
+    return (
+        "The compiled gradient disagrees with central differences at x = "
+        f"{np.array2string(x, precision=3, threshold=6)}: {slopes[worst]:.6g} against "
+        f"{fine[worst]:.6g} along one direction. Check custom derivatives; on processors with "
+        "fused multiply-add, start Python with XLA_FLAGS=--xla_cpu_max_isa=AVX and try again; a "
+        'PyMC model can be had by refti.from_pymc(model, backend="numba").'
+    )
+
+
+def _differences(
+    evaluate: ValueAndGradient, x: np.ndarray, value: float, directions: np.ndarray, step: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Central differences along directions, and how much forward and backward ones disagree."""
+    values, _ = evaluate(np.concatenate([x + step * directions, x - step * directions]))
+    up, down = np.split(values, 2)
+    # Beyond an edge of the support differences are infinite, which is no evidence either way.
+    up, down = (np.where(np.isfinite(side), side, np.nan) for side in (up, down))
+    return (up - down) / (2 * step), (up - 2 * value + down) / step

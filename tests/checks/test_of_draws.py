@@ -1,0 +1,130 @@
+"""The checks of a leg's draws: good draws pass them, and each can fail, on draws made by hand.
+
+Seeds are fixed.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from refti.checks.of_draws import Check, check_legs, check_peak
+from refti.draws.draws import Draws
+
+CHAINS, DRAWS = 8, 500
+OFTEN = 0.4  # the share of exchanges that are made where rungs are close
+
+
+def shifted_normals(rungs: int) -> Draws:
+    """The leg from a standard normal to one whose mean is 1, where delta = x - 1/2."""
+    lambdas = np.linspace(0, 1, rungs)
+    x = np.random.default_rng(1).normal(lambdas[:, None, None], size=(rungs, CHAINS, DRAWS))
+    return Draws(lambdas, x - 0.5)
+
+
+def widening_gammas(rungs: int) -> Draws:
+    """The leg from a Gamma variable of shape 3 to one 20 times as wide, where delta = 0.95 x.
+
+    Without rungs between, a few draws of the wide end, those near 0, have all the weight there.
+    The start comes off better: the exponential tail of its draws reaches into the end.
+    """
+    lambdas = np.linspace(0, 1, rungs)
+    scales = 1 / (1 - 0.95 * lambdas)
+    x = np.random.default_rng(2).gamma(3.0, scales[:, None, None], size=(rungs, CHAINS, DRAWS))
+    return Draws(lambdas, 0.95 * x)
+
+
+def backwards(leg: Draws) -> Draws:
+    return Draws(1 - leg.lambdas[::-1], -leg.delta[::-1])
+
+
+def checks(
+    *legs: Draws, divergences: tuple[float, ...] = (0.0,), exchanges: tuple[float, ...] = (OFTEN,)
+) -> dict[str, Check]:
+    found = check_legs(legs, np.array(divergences), [np.array(exchanges)])
+    return {check.name: check for check in found}
+
+
+def failed(found: dict[str, Check]) -> set[str]:
+    return {name for name, check in found.items() if not check.ok}
+
+
+class TestGoodDraws:
+    """Nothing is found where there is nothing."""
+
+    @pytest.mark.parametrize("rungs", [2, 3, 11])
+    def test_of_one_leg(self, rungs: int):
+        assert failed(checks(shifted_normals(rungs))) == set()
+
+    def test_of_several_legs(self):
+        assert failed(checks(shifted_normals(3), backwards(shifted_normals(4)))) == set()
+
+    @pytest.mark.long
+    def test_of_ends_far_apart_with_rungs_between(self):
+        assert failed(checks(widening_gammas(21))) == set()
+
+
+class TestChains:
+    """Chains that give different estimates."""
+
+    def test_that_differ_a_little_at_every_rung(self):
+        leg = shifted_normals(11)
+        higher = np.where(np.arange(CHAINS) % 2, 0.3, 0.0)
+        # No rung alone shows it, but together they shift the estimate.
+        assert failed(checks(Draws(leg.lambdas, leg.delta + higher[:, None]))) == {"chains"}
+
+    def test_on_one_of_several_legs(self):
+        leg = shifted_normals(11)
+        delta = leg.delta + np.where(np.arange(CHAINS) % 2, 0.3, 0.0)[:, None]
+        assert failed(checks(leg, Draws(leg.lambdas, delta), leg)) == {"chains"}
+
+
+class TestExchange:
+    """Neighbours that keep their positions."""
+
+    def test_one_pair_that_hardly_ever_exchanges(self):
+        found = checks(shifted_normals(4), exchanges=(OFTEN, 0.005, OFTEN))
+        assert failed(found) == {"exchange"}
+        assert found["exchange"].value == 0.005
+
+    def test_a_pair_that_was_never_tried_says_nothing(self):
+        assert failed(checks(shifted_normals(3), exchanges=(np.nan, OFTEN))) == set()
+        assert failed(checks(shifted_normals(2), exchanges=(np.nan,))) == set()
+        assert failed(checks(shifted_normals(3), exchanges=(np.nan, 0.0))) == {"exchange"}
+
+
+class TestTails:
+    """Weights of which a few dominate."""
+
+    def test_of_the_end(self):
+        tails = failed(checks(widening_gammas(2))) & {"tail of the start", "tail of the end"}
+        assert tails == {"tail of the end"}
+
+    def test_of_the_start(self):
+        leg = backwards(widening_gammas(2))
+        tails = failed(checks(leg)) & {"tail of the start", "tail of the end"}
+        assert tails == {"tail of the start"}
+
+    def test_on_one_of_several_legs(self):
+        found = checks(shifted_normals(3), widening_gammas(2), shifted_normals(3))
+        assert not found["tail of the end"].ok
+        assert found["tail of the start"].ok
+
+
+def test_trajectories_that_diverge_at_one_rung():
+    assert failed(checks(shifted_normals(3), divergences=(0.0, 0.02))) == {"divergences"}
+    assert failed(checks(shifted_normals(3), divergences=())) == set()
+
+
+@pytest.mark.parametrize(
+    ("height", "mass", "ok"),
+    [
+        (104.0, -0.5, True),  # a Gaussian of 208 parameters
+        (270.0, -0.5, False),
+        (270.0, float("nan"), False),  # a spike without a top
+        (270.0, -60.0, False),  # Laplace's approximation may be off by that much
+        (270.0, -150.0, True),  # the mode of a centred hierarchy, at a small scale
+    ],
+)
+def test_a_high_peak_is_no_matter_where_next_to_nothing_lies_about_it(height, mass, ok):
+    assert check_peak(height, mass, 208).ok is ok

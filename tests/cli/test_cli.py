@@ -1,0 +1,280 @@
+"""The command line: what it prints, and its exit codes 0 trusted, 1 not trusted, 2 bad input."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+import refti
+from refti import progress as reporters
+from refti.cli.main import commands, main
+
+MODELS = """
+import jax.numpy as jnp
+import refti
+
+narrow = refti.Model(lambda x: -1.0 - 0.5 * jnp.sum((x / 0.5) ** 2), dim=2)
+
+def wide():
+    return refti.Model(lambda x: -0.5 * jnp.sum(x**2), dim=2)
+
+other = wide()
+
+def broken():
+    raise ValueError("no data")
+
+number = 3
+"""
+TINY = ("--warmup", "100", "--kept", "150", "--rungs", "4", "--quiet")
+
+
+@pytest.fixture(scope="module")
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("models") / "models.py"
+    path.write_text(MODELS)
+    return path
+
+
+def invoke(*arguments: Any) -> Result:
+    return CliRunner().invoke(commands, [str(a) for a in arguments], standalone_mode=False)
+
+
+def exit_code(monkeypatch: pytest.MonkeyPatch, *arguments: Any) -> int:
+    """The exit code of main(), as the shell would see it."""
+    monkeypatch.setattr(sys, "argv", ["refti", *map(str, arguments)])
+    with pytest.raises(SystemExit) as caught:
+        main()
+    return caught.value.code
+
+
+def shell(*arguments: Any) -> subprocess.CompletedProcess[str]:
+    program = [sys.executable, "-c", "from refti.cli import main; main()"]
+    return subprocess.run([*program, *map(str, arguments)], capture_output=True, text=True)
+
+
+class TestRun:
+    """refti run."""
+
+    def test_prints_the_evidence_and_returns_the_verdict(self, file: Path):
+        result = invoke("run", f"{file}:wide", *TINY)
+        assert result.exception is None
+        assert result.return_value == 0
+        assert "wide: log z = 1.83" in result.output  # log(2 pi) = 1.8379
+        assert "trusted" in result.output
+        assert "gradients" in result.output
+
+    def test_json_is_json_and_nothing_else(self, file: Path):
+        result = invoke("run", f"{file}:wide", *TINY, "--json")
+        record = json.loads(result.output)["results"]["wide"]
+        assert record["value"] == pytest.approx(1.8379, abs=0.01)
+        assert record["trusted"] is True
+        assert record["settings"]["ladder"] == pytest.approx([0, 1 / 3, 2 / 3, 1])
+        same = refti.evidence(
+            refti.Model(_wide, dim=2), warmup=100, kept=150, ladder=refti.uniform(4)
+        )
+        assert record["value"] == same.value
+
+    def test_several_models_are_compared_and_kept(self, file: Path, tmp_path: Path):
+        store = tmp_path / "runs"
+        result = invoke("run", f"{file}:wide", f"{file}:narrow", *TINY, "--store", store)
+        assert result.exception is None
+        # log of 1 / (exp(-1) 0.25)
+        assert "log Bayes factor of wide over narrow: 2.38" in result.output
+        assert {folder.name for folder in store.iterdir()} == {"wide", "narrow"}
+        ranked = invoke("compare", store, "--json")
+        table = json.loads(ranked.output)
+        assert ranked.return_value == 0
+        assert [row["name"] for row in table["rows"]] == ["wide", "narrow"]
+        assert table["rows"][1]["log_bayes_factor"] == pytest.approx(-2.386, abs=0.02)
+        plain = invoke("compare", store / "wide", store / "narrow")
+        assert "probability" in plain.output
+        weighted = invoke("compare", store, "--prior", "wide=1", "--prior", "narrow=99", "--json")
+        priors = {row["name"]: row["prior"] for row in json.loads(weighted.output)["rows"]}
+        unreadable = invoke("compare", store, "--prior", "wide=much")
+        assert isinstance(unreadable.exception, refti.SettingsError)
+        assert priors == pytest.approx({"wide": 0.01, "narrow": 0.99})
+
+    def test_not_trusted_is_1(self, file: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+        code = exit_code(monkeypatch, "run", f"{file}:wide", *TINY, "--target-error", "1e-9")
+        assert code == 1
+        assert "NOT TRUSTED" in capsys.readouterr().out
+
+
+class TestKept:
+    """What is said to be kept is kept."""
+
+    @pytest.fixture
+    def interrupted(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+        """Makes the user lose patience in the first round of the run of this index."""
+        reporting = reporters.reporting
+
+        def lose_patience(stage: str, done: int, total: int) -> None:
+            if stage.startswith("round") and done >= 3:
+                raise KeyboardInterrupt
+
+        def interrupt(index: int) -> None:
+            runs = count()
+            monkeypatch.setattr(
+                reporters,
+                "reporting",
+                lambda asked: reporting(lose_patience if next(runs) == index else asked),
+            )
+
+        return interrupt
+
+    def test_a_finished_run(self, file: Path, tmp_path: Path):
+        result = invoke("run", f"{file}:wide", *TINY, "--store", tmp_path / "run")
+        assert f"Kept in {tmp_path / 'run'}." in result.output
+        assert refti.load(tmp_path / "run").trusted
+
+    def test_a_run_that_spent_its_budget(self, file: Path, tmp_path: Path):
+        whole = json.loads(invoke("run", f"{file}:wide", *TINY, "--json").output)
+        cost = whole["results"]["wide"]["cost"]
+        budget = cost["gradient_evaluations"] + cost["density_evaluations"] - 1000
+        arguments = ("run", f"{file}:wide", *TINY, "--max-evaluations", budget)
+        result = invoke(*arguments, "--store", tmp_path / "run")
+        assert result.return_value == 1
+        assert "budget" in result.output
+        assert f"Kept in {tmp_path / 'run'}." in result.output
+        assert "budget" in refti.load(tmp_path / "run").settings["ended"]
+
+    def test_an_interrupted_run_is_not(self, file: Path, tmp_path: Path, interrupted):
+        interrupted(0)
+        result = invoke("run", f"{file}:wide", *TINY, "--store", tmp_path / "run")
+        assert result.exception is None
+        assert result.return_value == 1
+        assert "it was interrupted" in result.output
+        assert "Kept" not in result.output
+        assert not (tmp_path / "run" / "result.json").exists()
+
+    def test_an_interruption_ends_all_and_costs_none_of_the_runs_before(
+        self, file: Path, tmp_path: Path, interrupted
+    ):
+        interrupted(1)
+        names = ("wide", "narrow", "other")
+        targets = [f"{file}:{name}" for name in names]
+        result = invoke("run", *targets, *TINY, "--store", tmp_path)
+        assert result.return_value == 1
+        assert f"Kept in {tmp_path}: wide." in result.output
+        assert {path.parent.name for path in tmp_path.glob("*/result.json")} == {"wide"}
+        assert "other:" not in result.output
+
+
+class TestBadInput:
+    """Everything that is the user's mistake exits with 2 and a message without a traceback."""
+
+    @pytest.mark.parametrize(
+        ("target", "words"),
+        [
+            ("nowhere.py:wide", "There is no file nowhere.py"),
+            ("{file}", "Expected FILE.py:MODEL"),
+            ("{file}:", "Expected FILE.py:MODEL"),
+            ("{file}:a b", "Expected FILE.py:MODEL"),
+            ("{file}:missing", "has no name 'missing'; models in it: narrow"),
+            ("{file}:number", "must be a refti.Model"),
+            ("{file}:broken", "ValueError: no data"),
+        ],
+    )
+    def test_targets(self, file: Path, monkeypatch, capsys, target: str, words: str):
+        assert exit_code(monkeypatch, "run", target.format(file=file), *TINY) == 2
+        message = capsys.readouterr().err
+        assert words in message
+        assert "Traceback" not in message
+
+    def test_a_file_that_fails(self, tmp_path: Path, monkeypatch, capsys):
+        path = tmp_path / "bad.py"
+        path.write_text("1 / 0\n")
+        assert exit_code(monkeypatch, "run", f"{path}:model") == 2
+        assert "ZeroDivisionError" in capsys.readouterr().err
+
+    def test_a_model_that_fails(self, tmp_path: Path, monkeypatch, capsys):
+        path = tmp_path / "bad.py"
+        path.write_text("import refti\nmodel = refti.Model(lambda x: x, dim=2)\n")
+        assert exit_code(monkeypatch, "run", f"{path}:model") == 2
+        assert "must return one number" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("options", "words"),
+        [
+            (("--rungs", "1"), "at least 2 rungs"),
+            (("--rungs", "many"), "--rungs"),
+            (("--exponent", "-1", "--rungs", "4"), "exponent"),
+            (("--kernel", "gibbs"), "kernel="),
+            (("--reference", "normal"), "reference="),
+            (("--path", "power"), "prior and the likelihood apart"),
+            (("--chains", "1", "--seed", "-1"), "chains="),
+            (("--colour", "red"), "--colour"),
+        ],
+    )
+    def test_options(self, file: Path, monkeypatch, capsys, options, words: str):
+        assert exit_code(monkeypatch, "run", f"{file}:wide", *options, "--quiet") == 2
+        assert words in capsys.readouterr().err
+
+    def test_two_targets_of_one_name(self, file: Path, monkeypatch, capsys):
+        assert exit_code(monkeypatch, "run", f"{file}:wide", f"{file}:wide") == 2
+        assert "different names" in capsys.readouterr().err
+
+    def test_a_foreign_store(self, file: Path, tmp_path: Path, monkeypatch, capsys):
+        (tmp_path / "mine.txt").write_text("mine")
+        arguments = ("run", f"{file}:wide", *TINY, "--store", tmp_path)
+        assert exit_code(monkeypatch, *arguments) == 2
+        assert "holds no refti run" in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (("compare", "{folder}"), "no finished result"),
+            (("compare",), "Missing argument"),
+            (("compare", "{folder}/a", "{folder}/b/a"), "must differ; got a, a"),
+            (("rank",), "No such command"),
+            ((), "Usage"),
+        ],
+    )
+    def test_verbs(self, tmp_path: Path, monkeypatch, capsys, arguments, words: str):
+        filled = [a.format(folder=tmp_path) for a in arguments]
+        assert exit_code(monkeypatch, *filled) == 2
+        assert words in capsys.readouterr().err
+
+
+class TestShell:
+    """The same through a real process."""
+
+    def test_help_does_not_import_jax(self):
+        check = (
+            "import sys\n"
+            "from refti.cli import main\n"
+            "sys.argv = ['refti', '--help']\n"
+            "try:\n    main()\n"
+            "except SystemExit as done:\n    code = done.code\n"
+            "loaded = {'jax', 'numpyro', 'blackjax', 'scipy', 'xarray'} & set(sys.modules)\n"
+            "sys.exit(f'imported {loaded}' if loaded else code)\n"
+        )
+        done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        assert "Exit codes: 0 trusted, 1 finished but not trusted, 2 bad input" in done.stdout
+
+    def test_trusted_is_0_and_a_second_run_reads_the_first(self, file: Path, tmp_path: Path):
+        arguments = ("run", f"{file}:wide", *TINY, "--json", "--store", tmp_path / "run")
+        first, second = shell(*arguments), shell(*arguments)
+        assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
+        assert json.loads(first.stdout) == json.loads(second.stdout)
+
+    def test_bad_input_is_2_without_a_traceback(self, file: Path):
+        done = shell("run", f"{file}:missing")
+        assert done.returncode == 2
+        assert "Traceback" not in done.stderr
+        assert done.stdout == ""
+
+
+def _wide(x):
+    import jax.numpy as jnp
+
+    return -0.5 * jnp.sum(x**2)

@@ -1,0 +1,463 @@
+"""Stan programs: the same density as elsewhere, the user's names, and clear words on bad input."""
+
+import json
+import pickle
+import shutil
+import stat
+import threading
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy import stats
+
+import refti
+from refti.cli.main import commands
+from refti.inputs.stan import cache, compiler, toolchain
+from refti.inputs.stan.program import read_program
+from refti.paper.radiata import model as radiata
+
+pytestmark = pytest.mark.xdist_group("stan")  # programs are loaded once, in one process
+
+HERE = Path(__file__).parents[1] / "stan"
+EXAMPLE = Path(__file__).parents[2] / "examples" / "radiata"
+SHAPES = {"none": 0, "scale": 2.0}
+
+
+@pytest.fixture(scope="module")
+def pine() -> refti.Model:
+    return refti.from_stan(
+        EXAMPLE / "radiata.stan", EXAMPLE / "density.json", prior=EXAMPLE / "prior.stan"
+    )
+
+
+@pytest.fixture(scope="module")
+def shapes() -> refti.Model:
+    return refti.from_stan(HERE / "shapes.stan", SHAPES)
+
+
+def points(model: refti.Model, count: int) -> np.ndarray:
+    return np.random.default_rng(1).normal(size=(count, model.dim))
+
+
+class TestDensity:
+    def test_is_that_of_the_same_model_in_jax_with_every_constant(self, pine: refti.Model):
+        x = points(pine, 20) * [500, 30, 1] + [3000, 185, -11]
+        same = radiata.density()
+        np.testing.assert_allclose(pine.log_densities(x), same.log_densities(x), rtol=1e-12)
+        with jax.enable_x64(True):
+            ours, theirs = (
+                jax.vmap(jax.grad(model.log_density))(jnp.asarray(x)) for model in (pine, same)
+            )
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-12)
+
+    def test_a_batch_is_as_its_points_one_by_one(self, shapes: refti.Model):
+        x = points(shapes, 64)
+        with jax.enable_x64(True):
+            batch = jax.jit(jax.vmap(jax.value_and_grad(shapes.density.log_density)))(x)
+            one = [jax.value_and_grad(shapes.density.log_density)(jnp.asarray(row)) for row in x]
+        np.testing.assert_array_equal(batch[0], [value for value, _ in one])
+        np.testing.assert_array_equal(batch[1], [gradient for _, gradient in one])
+        np.testing.assert_allclose(shapes.log_densities(x), batch[0], rtol=1e-13)
+
+    def test_threads_that_evaluate_at_once_get_what_each_would_alone(self, shapes: refti.Model):
+        x = points(shapes, 2000)
+        alone = shapes.log_densities(x)
+        found: dict[int, np.ndarray] = {}
+        threads = [
+            threading.Thread(target=lambda i=i: found.update({i: shapes.log_densities(x)}))
+            for i in range(4)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(found) == 4
+        for values in found.values():
+            np.testing.assert_array_equal(values, alone)
+
+    def test_does_not_travel_to_another_process(self, shapes: refti.Model):
+        with pytest.raises(TypeError, match="belongs to its process"):
+            pickle.dumps(shapes.density)
+
+    def test_models_of_one_dimension_share_what_was_compiled(self, pine: refti.Model):
+        other = refti.from_stan(EXAMPLE / "radiata.stan", EXAMPLE / "adjusted_density.json")
+        options = {"max_evaluations": 40_000, "check_prior": False, "progress": False}
+        refti.evidence(pine, **options)
+        result = refti.evidence(other, **options)
+        assert result.cost.programs == 0
+        assert abs(result.log_z - radiata.EXACT_LOG_Z["adjusted_density"]) < 4 * result.error
+
+
+class TestSpace:
+    def test_parameters_have_their_names_and_shapes(self, shapes: refti.Model):
+        found = {name: parameter.shape for name, parameter in shapes.parameters.items()}
+        assert found == {"p": (2, 3), "m": (2, 3), "l": (3, 3), "r": (2, 2)}
+        assert shapes.dim == 4 + 6 + 3 + 4
+
+    def test_elements_stand_where_stan_has_them(self, shapes: refti.Model):
+        x = points(shapes, 1)[0]
+        values = shapes.constrain(x)
+        at = dict(zip(shapes.space.coordinates, x, strict=True))
+        m = [[at[f"m[{i},{j}]"] for j in (1, 2, 3)] for i in (1, 2)]
+        np.testing.assert_array_equal(values["m"], m)
+        np.testing.assert_allclose(values["p"].sum(axis=1), 1)
+        np.testing.assert_allclose(np.sum(values["l"] ** 2, axis=1), 1)
+        assert np.triu(values["l"], 1).any() == np.False_
+
+    def test_an_array_of_arrays_is_read_by_rows(self, shapes: refti.Model):
+        # The program gives r[1, 2] a prior of its own, and no other element of r.
+        values = shapes.constrain(points(shapes, 1)[0])
+        other = {**values, "r": values["r"].copy()}
+        other["r"][0, 1] = 0.6
+        x = np.stack([shapes.unconstrain(v) for v in (values, other)])
+        r = np.array([values["r"][0, 1], 0.6])
+        jacobian = np.log1p(r) + np.log1p(-r)
+        wanted = np.diff(stats.norm.logpdf(r, 0.5, 0.3) + jacobian)[0]
+        assert np.diff(shapes.log_densities(x))[0] == pytest.approx(wanted, rel=1e-9)
+
+    def test_values_come_back_as_coordinates(self, shapes: refti.Model):
+        x = points(shapes, 10)
+        back = shapes.space.unconstrain_all(shapes.space.constrain_all(x))
+        np.testing.assert_allclose(back, x, atol=1e-9)
+
+    def test_values_outside_are_told_by_name(self, shapes: refti.Model):
+        values = shapes.constrain(points(shapes, 1)[0])
+        with pytest.raises(refti.ModelError, match=r"interval \[-1, 1\].*line 16"):
+            shapes.unconstrain({**values, "r": np.full((2, 2), 3.0)})
+        with pytest.raises(refti.ModelError, match=r"'m\[1,1\]' has values that are not finite"):
+            shapes.unconstrain({**values, "m": np.full((2, 3), np.nan)})
+
+    def test_the_jacobian_is_in_the_density(self, shapes: refti.Model):
+        # Only r[1, 1] changes, which is uniform: its Jacobian is then the whole difference.
+        x = np.stack([points(shapes, 1)[0]] * 2)
+        last = shapes.space.coordinates.index("r[1,1]")
+        x[1, last] += 1.0
+        found = np.diff(shapes.log_densities(x))[0]
+        wanted = np.diff(stats.logistic.logpdf(x[:, last]))[0]
+        assert found == pytest.approx(wanted, rel=1e-9)
+
+
+class TestRejections:
+    def test_rejected_and_failing_points_are_counted_and_located(self):
+        model = refti.from_stan(HERE / "shapes.stan", SHAPES)
+        assert model.rejections() is None
+        x = points(model, 4)
+        first, failing = (model.space.coordinates.index(c) for c in ("m[1,2]", "m[2,3]"))
+        x[1, first] = x[2, failing] = 6.0
+        values = model.log_densities(x[[1, 0, 2, 3]])
+        np.testing.assert_array_equal(np.isneginf(values), [True, False, True, False])
+        rejections = model.rejections()
+        assert rejections is not None
+        assert rejections.count == 2
+        assert "m[1, 2] is 6" in rejections.message
+        assert "shapes.stan" in rejections.message
+        np.testing.assert_array_equal(rejections.where, x[1])
+
+
+@pytest.mark.long  # half a minute to compile
+@pytest.mark.parametrize("which", range(1, 15))
+def test_every_solver_of_differential_equations_can_be_stopped(which: int):
+    free, held = (
+        refti.from_stan(HERE / "solvers.stan", {"which": which}, solver_limit=limit)
+        for limit in (1_000, 5)
+    )
+    x = np.array([[0.3]])
+    k = np.exp(x[0, 0])
+    wanted = np.exp(-k) - k + np.log(k)
+    assert free.log_densities(x)[0] == pytest.approx(wanted, abs=1e-4)
+    assert held.log_densities(x)[0] == -np.inf
+    assert held.rejections().stopped == 1
+
+
+class TestEvidence:
+    def test_both_radiata_models_from_the_command_line(self, tmp_path: Path):
+        program = str(EXAMPLE / "radiata.stan")
+        data = [f"--data={EXAMPLE / name}.json" for name in radiata.EXACT_LOG_Z]
+        options = ["--quiet", "--store", str(tmp_path)]
+        done = CliRunner().invoke(
+            commands, ["run", program, program, *data, *options], standalone_mode=False
+        )
+        assert done.return_value == 0, done.output
+        # Far out, where modes are searched for, the precision underflows, and Stan says so.
+        assert "the model rejected" in done.output
+        assert "gamma_lpdf: Random variable is 0" in done.output
+        for name, exact in radiata.EXACT_LOG_Z.items():
+            result = refti.load(tmp_path / name)
+            assert abs(result.log_z - exact) < 4 * result.error < 0.2
+            assert result.settings["rejected"]["count"] > 0
+            assert result.settings["source"].startswith("Stan 2.")
+
+    def test_a_prior_program_is_seen_to_integrate_to_one(self, pine: refti.Model):
+        result = refti.evidence(pine, progress=False)
+        (prior,) = [check for check in result.checks if check.name == "prior"]
+        assert prior.ok
+        assert abs(result.log_z - radiata.EXACT_LOG_Z["density"]) < 4 * result.error
+
+    def test_power_posteriors_start_from_the_prior_program(self, pine: refti.Model):
+        result = refti.evidence(pine, path="power", check_prior=False, progress=False)
+        assert abs(result.log_z - radiata.EXACT_LOG_Z["density"]) < 4 * result.error
+
+
+PROGRAM = """
+data { int n; vector[n] y; }
+parameters { real mu; }
+model { mu ~ normal(0, 1); y ~ normal(mu, 1); }
+"""
+
+
+class TestBadInput:
+    """Each is told before anything is compiled."""
+
+    @pytest.fixture(autouse=True)
+    def _nothing_is_compiled(self, monkeypatch: pytest.MonkeyPatch):
+        def refuse(*arguments: object, **options: object) -> None:
+            raise AssertionError("compiled")
+
+        monkeypatch.setattr(toolchain.Wheel, "build", refuse)
+
+    @pytest.mark.parametrize(
+        ("program", "said"),
+        [
+            (
+                "parameters { real mu }\nmodel { mu ~ normal(0, 1); }",
+                r'line 1.*\n.*\n.*";" expected',
+            ),
+            ("parameters { real mu; }\nmodel { mu ~ nrmal(0, 1); }", "line 2"),
+            ("data { int n; real y[n]; } model { }", "array.N. real y"),
+            ("parameters { int k; } model { }", "log_sum_exp"),
+            ("data { int n; } model { }", "no parameters"),
+            ((HERE / "flat.stan").read_text(), "no prior to mu, sigma.*does not exist"),
+            ("parameters { complex z; tuple(real, real) t; } model { }", "z, t"),
+        ],
+        ids=[
+            "syntax",
+            "unknown",
+            "old arrays",
+            "discrete",
+            "no parameters",
+            "no priors",
+            "complex",
+        ],
+    )
+    def test_programs(self, program: str, said: str):
+        with pytest.raises(refti.ModelError, match=f"(?s){said}"):
+            refti.from_stan(program)
+
+    @pytest.mark.parametrize(
+        ("data", "said"),
+        [
+            (None, "'n' is missing; expected one whole number.*'y' is missing"),
+            ({"n": 2}, "'y' is missing; expected numbers in an array of 1 dimension"),
+            ({"n": 2.5, "y": [1, 2]}, "'n' must be one whole number; got 2.5"),
+            ({"n": 2, "y": ["a", "b"]}, "'y' must be numbers.*got"),
+            ({"n": 2, "y": [[1, 2]]}, r"'y'.*got the shape \(1, 2\)"),
+            ({"n": [2], "y": [1, 2]}, r"'n'.*got the shape \(1,\)"),
+            ({"n": 2, "y": [[1], [1, 2]]}, "'y'"),
+            ({"n": 2, "y": None}, "'y'.*NoneType"),
+            (3, "got int"),
+        ],
+    )
+    def test_data(self, data: object, said: str):
+        with pytest.raises(refti.ModelError, match=f"(?s){said}"):
+            refti.from_stan(PROGRAM, data)  # type: ignore[arg-type]
+
+    def test_files(self, tmp_path: Path):
+        with pytest.raises(refti.ModelError, match=r"no Stan program .*missing\.stan"):
+            refti.from_stan(tmp_path / "missing.stan")
+        with pytest.raises(refti.ModelError, match="cannot be read"):
+            refti.from_stan(PROGRAM, tmp_path / "missing.json")
+        (tmp_path / "data.R").write_text("n <- 2")
+        with pytest.raises(refti.ModelError, match=r"not JSON.*R dump"):
+            refti.from_stan(PROGRAM, tmp_path / "data.R")
+        with pytest.raises(refti.ModelError, match="got list"):
+            refti.from_stan([PROGRAM])  # type: ignore[arg-type]
+
+    def test_without_the_extra_its_pip_line_is_told(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(toolchain, "find_spec", lambda name: None)
+        with pytest.raises(refti.ModelError, match=r'pip install "refti\[stan\]"'):
+            refti.from_stan(PROGRAM, {"n": 0, "y": []})
+
+    def test_data_options_of_the_command_line(self):
+        runner = CliRunner()
+        with pytest.raises(refti.SettingsError, match="got none"):
+            runner.invoke(
+                commands,
+                ["run", "a.py:m", "--data", "d.json"],
+                standalone_mode=False,
+                catch_exceptions=False,
+            )
+        with pytest.raises(refti.SettingsError, match="got 2 for 1"):
+            runner.invoke(
+                commands,
+                ["run", "a.stan", "--data", "d.json", "--data", "e.json"],
+                standalone_mode=False,
+                catch_exceptions=False,
+            )
+
+
+@pytest.mark.parametrize(
+    ("statements", "named"),
+    [
+        ("y ~ normal(mu[1], sigma);", ["mu", "sigma"]),
+        ("mu ~ normal(m0, 1); sigma ~ normal(0, 1); y ~ normal(mu[1], sigma);", []),
+        ("mu[1] ~ normal(m0, 1); log(sigma) ~ normal(m0, 1); y ~ normal(mu[1], sigma);", []),
+        ("vector[3] all_mu = append_row(m0, mu); all_mu ~ normal(m0, 1); sigma ~ gamma(1, 1);", []),
+        ("vector[2] eta = mu * sigma; sigma ~ gamma(1, 1); y ~ normal(eta[1], 1);", ["mu"]),
+        ("target += normal_lpdf(mu | m0, 1) + exponential_lpdf(sigma | 1);", []),
+        ("// mu ~ normal(m0, 1);\nsigma ~ normal(0, 1); y ~ normal(mu[1], sigma);", ["mu"]),
+    ],
+)
+def test_parameters_without_a_prior_are_found(statements: str, named: list[str]):
+    program = f"""
+        data {{ vector[3] y; real m0; }}
+        parameters {{ vector[2] mu; real<lower=0> sigma; simplex[3] p; real<lower=0, upper=1> q; }}
+        model {{ {statements} y ~ normal(p, q); }}
+    """
+    found = read_program(program, toolchain.find_toolchain().stanc)
+    assert list(found.improper) == named
+
+
+def test_data_are_written_as_stan_reads_them():
+    from refti.inputs.stan.data import as_json
+    from refti.inputs.stan.program import Program
+
+    declared = {
+        "n": {"type": "int", "dimensions": 0},
+        "k": {"type": "int", "dimensions": 1},
+        "y": {"type": "real", "dimensions": 2},
+        "z": {"type": "real", "dimensions": 1},
+    }
+    program = Program("p.stan", "", declared, {}, "", None)
+    data = {
+        "n": np.float64(3),
+        "k": jnp.array([1, 2]),
+        "y": np.array([[1, np.nan], [np.inf, -np.inf]]),
+        "z": [],
+        "unused": "text",
+    }
+    wanted = {"n": 3, "k": [1, 2], "y": [[1, "NaN"], ["Infinity", "-Infinity"]], "z": []}
+    assert json.loads(as_json(program, data)) == wanted
+
+
+def test_data_that_break_a_declared_bound_are_refused_in_stans_words(pine: refti.Model):
+    with pytest.raises(refti.ModelError, match=r"does not accept the data.*n.*greater than"):
+        refti.from_stan(EXAMPLE / "radiata.stan", {"n": 0, "strength": [], "covariate": []})
+
+
+def test_a_prior_program_with_other_parameters_is_refused(shapes: refti.Model):
+    with pytest.raises(refti.ModelError, match=r"same parameters.*shapes.stan has p\[2, 3\]"):
+        refti.from_stan(HERE / "shapes.stan", SHAPES, prior=EXAMPLE / "prior.stan")
+
+
+class TestCompiler:
+    def test_that_is_absent(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("CXX", "no-such-compiler")
+        with pytest.raises(refti.ModelError, match=r"CXX names 'no-such-compiler'.*apt install"):
+            compiler.find_compiler()
+        monkeypatch.delenv("CXX")
+        monkeypatch.setenv("PATH", "")
+        with pytest.raises(refti.ModelError, match="none was found"):
+            compiler.find_compiler()
+
+    def test_that_is_too_old(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+        old = tmp_path / "old-g++"
+        old.write_text("#!/bin/sh\necho 'g++ (GCC) 4.8.5 20150623 (Red Hat 4.8.5-44)'\n")
+        old.chmod(0o700)
+        monkeypatch.setenv("CXX", str(old))
+        with pytest.raises(refti.ModelError, match=r"gcc 8 or later; got .*4\.8\.5"):
+            compiler.find_compiler()
+
+    def test_that_fails_is_quoted(self, tmp_path: Path):
+        (tmp_path / "bad.cpp").write_text("int main( {")
+        with pytest.raises(refti.ModelError, match=r"(?s)compiler failed.*bad\.cpp"):
+            compiler.find_compiler().run("-c", tmp_path / "bad.cpp", "-o", tmp_path / "bad.o")
+
+
+class TestCache:
+    def test_a_folder_is_made_once_and_again_if_it_is_not_whole(self, tmp_path: Path):
+        times = []
+
+        def make(folder: Path) -> None:
+            times.append(folder)
+            (folder / "library").write_text("whole")
+
+        folder = tmp_path / "x"
+        for _ in range(2):
+            assert cache.made(folder, make) == folder
+        assert len(times) == 1
+        (folder / "library").write_text("cut")
+        cache.made(folder, make)
+        (folder / cache.COMPLETE).unlink()
+        cache.made(folder, make)
+        assert len(times) == 3
+        assert (folder / "library").read_text() == "whole"
+
+    def test_what_fails_leaves_nothing_behind(self, tmp_path: Path):
+        def fail(folder: Path) -> None:
+            (folder / "half").write_text("half")
+            raise refti.ModelError("no")
+
+        with pytest.raises(refti.ModelError):
+            cache.made(tmp_path / "x", fail)
+        assert [file.name for file in tmp_path.iterdir() if file.is_dir()] == []
+
+    def test_two_who_want_the_same_make_it_once(self, tmp_path: Path):
+        times = []
+
+        def make(folder: Path) -> None:
+            times.append(folder)
+            (folder / "library").write_text("whole")
+
+        threads = [
+            threading.Thread(target=cache.made, args=(tmp_path / "x", make)) for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(times) == 1
+
+    def test_a_folder_that_others_can_write_to_is_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("REFTI_CACHE", str(tmp_path))
+        folder = cache.cache_folder()
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+        folder.chmod(0o777)
+        with pytest.raises(refti.ModelError, match="others can write"):
+            cache.cache_folder()
+
+
+class TestBridgeStan:
+    """BridgeStan's sources are not on the package index: a tree of its shape stands in for them,
+    whose Makefile gives the library that refti built, which has the same C interface."""
+
+    @pytest.fixture
+    def tree(self, tmp_path: Path, pine: refti.Model, monkeypatch: pytest.MonkeyPatch) -> Path:
+        wheel = toolchain.find_toolchain()
+        program = read_program(EXAMPLE / "radiata.stan", wheel.stanc)
+        library = wheel.build(program, lambda: None)
+        (tmp_path / "tree" / "bin").mkdir(parents=True)
+        shutil.copy(wheel.stanc, tmp_path / "tree" / "bin" / "stanc")
+        rule = f"%_model.so: %.stan\n\ttest '$(STAN_THREADS)' = true && cp {library} $@\n"
+        (tmp_path / "tree" / "Makefile").write_text(rule)
+        monkeypatch.setenv("BRIDGESTAN", str(tmp_path / "tree"))
+        monkeypatch.setenv("REFTI_CACHE", str(tmp_path / "cache"))
+        return tmp_path / "tree"
+
+    def test_is_used_where_the_environment_names_it(self, tree: Path, pine: refti.Model):
+        model = refti.from_stan(EXAMPLE / "radiata.stan", EXAMPLE / "density.json")
+        assert model.source.endswith("by BridgeStan")
+        x = points(model, 5) + np.array([3000, 185, -11])
+        np.testing.assert_array_equal(model.log_densities(x), pine.log_densities(x))
+
+    def test_a_folder_without_sources_is_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("BRIDGESTAN", str(tmp_path))
+        with pytest.raises(refti.ModelError, match="holds no BridgeStan sources"):
+            refti.from_stan(EXAMPLE / "radiata.stan", EXAMPLE / "density.json")

@@ -1,0 +1,111 @@
+"""Findings: tables of text, a page that holds everything and runs nothing, and lanes of runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import refti
+from refti.cli.main import commands
+from refti.paper.covid import jobs as lanes
+from refti.paper.pedagogical import model_1d, model_2d
+from refti.paper.report import page
+from refti.paper.report.findings import Figure, Findings, Table, plus_minus
+
+TABLE = Table("t", "A <b>title", ("a,b", "c"), (('1 "2"', "<script>x</script>"),), ("A note.",))
+
+
+def drawing():
+    made, axis = page.subplots(size=(3, 2))
+    axis.plot([0, 1], [1, 0])
+    return made
+
+
+def test_a_table_goes_to_csv_and_back():
+    assert list(csv.reader(io.StringIO(TABLE.csv()))) == [
+        list(TABLE.columns),
+        *map(list, TABLE.rows),
+    ]
+
+
+def test_a_row_of_another_length_is_refused():
+    with pytest.raises(ValueError, match="Expected 2 cells"):
+        Table("t", "title", ("a", "b"), (("1",),))
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (-812.9153, 0.0452, "-812.915 ± 0.045"),
+        (4553.6, 12.34, "4554 ± 12"),
+        (1.0, 0.0997, "1.000 ± 0.100"),
+        (1.5, 0.0, "1.5000 ± 0.0000"),
+    ],
+)
+def test_a_value_is_written_to_the_digits_of_its_error(value: float, error: float, text: str):
+    assert plus_minus(value, error) == text
+
+
+def test_the_page_holds_tables_and_figures_and_no_markup_of_theirs(tmp_path: Path):
+    found = Findings("T", "s", "h", "w", (TABLE,), (Figure("f", "<i>c", drawing),), trusted=True)
+    text = page.write(tmp_path, found).read_text(encoding="utf-8")
+    assert "&lt;script&gt;" in text
+    assert "<script>" not in text
+    assert "<i>" not in text
+    assert "data:image/png;base64," in text
+    assert {p.name for p in tmp_path.iterdir()} == {"t.csv", "f.svg", "f.png", "report.html"}
+
+
+def test_figures_are_the_same_bytes_when_drawn_again(tmp_path: Path):
+    found = Findings("T", "s", "h", "w", (), (Figure("f", "c", drawing),), trusted=True)
+    first = page.write(tmp_path, found).read_bytes(), (tmp_path / "f.svg").read_bytes()
+    assert first == (page.write(tmp_path, found).read_bytes(), (tmp_path / "f.svg").read_bytes())
+
+
+def test_missing_packages_are_told_with_what_installs_them(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(page, "find_spec", lambda name: None)
+    with pytest.raises(refti.SettingsError, match=r'pip install "refti\[report\]"'):
+        page.need_drawing()
+
+
+def test_cases_are_for_covid(tmp_path: Path):
+    arguments = ["reproduce", "radiata", "--cases", str(tmp_path / "no.csv")]
+    with pytest.raises(refti.SettingsError, match="--cases is for covid"):
+        CliRunner().invoke(commands, arguments, standalone_mode=False, catch_exceptions=False)
+
+
+def test_bad_cases_are_told_with_their_row_before_anything_is_written(tmp_path: Path):
+    file, out = tmp_path / "cases.csv", tmp_path / "out"
+    file.write_text("date,cases\n2020-01-01,3\n2020-01-02,-4\n2020-01-02,x\n")
+    arguments = ["reproduce", "covid", "--cases", str(file), "-o", str(out)]
+    with pytest.raises(refti.ModelError, match="row 3: the count cannot be -4"):
+        CliRunner().invoke(commands, arguments, standalone_mode=False, catch_exceptions=False)
+    assert not out.exists()
+
+
+def test_lanes_run_all_jobs_tell_of_refusals_and_read_what_is_finished(tmp_path: Path):
+    settings = {"kept": 100, "warmup": 100, "seed": 3}
+    refused = {"reference": "laplace", **settings}  # has a cusp at its mode
+    jobs = [
+        lanes.Job("2-D", tmp_path / "2", plus_2d, (), settings),
+        lanes.Job("refused", tmp_path / "r", model_1d, (), refused),
+        lanes.Job("1-D", tmp_path / "1", model_1d, (), settings),
+    ]
+    told: list[str] = []
+    found = lanes.run(jobs, lambda stage, done, total: told.append(stage))
+    assert isinstance(found["1-D"], refti.Evidence)
+    assert isinstance(found["2-D"], refti.Evidence)
+    assert "cusp" in str(found["refused"])
+    assert {f"{name} done; finished" for name in found} <= set(told)
+    written = [(tmp_path / name / "result.json").stat().st_mtime_ns for name in "12"]
+    again = lanes.run(jobs, lambda stage, done, total: None)
+    assert written == [(tmp_path / name / "result.json").stat().st_mtime_ns for name in "12"]
+    assert again["1-D"].log_z == found["1-D"].log_z  # type: ignore[union-attr]
+
+
+def plus_2d() -> refti.Model:
+    return model_2d(shift=0.5, declared=True)

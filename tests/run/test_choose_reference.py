@@ -1,0 +1,147 @@
+"""The choice of the reference: which family a density gets, what is written down, and by name.
+
+Seeds are fixed. A z-score beyond 4.5 is a false alarm once in 150,000.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import refti
+from refti import suite
+from refti.references.registry import FAMILIES
+from refti.run import choose_reference as choices
+
+TOO_FAR = 4.5
+
+
+@cache
+def model(name: str) -> refti.Model:
+    return suite.find(name).model()
+
+
+@cache
+def result(name: str, **settings: object) -> refti.Evidence:
+    return refti.evidence(model(name), **settings, progress=False)
+
+
+def expect_right(found: refti.Evidence, name: str) -> None:
+    assert found.trusted, str(found)
+    # Where the reference is the density itself, rounding is all that is left.
+    assert abs(found.value - suite.find(name).log_z) < TOO_FAR * max(found.error, 1e-9)
+
+
+FAMILY_OF = {
+    "gaussian": {"laplace"},
+    "student_multivariate": {"student"},
+    "skewed_20": {"warped", "covariance"},
+    "bimodal_2d_10sd_90": {"mixture"},
+}
+
+
+NAMES = [
+    pytest.param(name, marks=pytest.mark.long if name == "skewed_20" else ()) for name in FAMILY_OF
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_family_that_a_density_gets(name: str):
+    found = result(name)
+    expect_right(found, name)
+    assert found.settings["reference"] == ["auto"]
+    assert found.settings["chosen_reference"] in FAMILY_OF[name]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_lengths_and_reason_are_written_down(name: str):
+    settings = result(name).settings
+    chosen, lengths = settings["chosen_reference"], settings["lengths"]
+    assert set(lengths) <= set(FAMILIES)
+    assert {chosen, "covariance", "laplace"} <= set(lengths)
+    assert all(length >= 0 for length in lengths.values())
+    # A plain family may be kept for a shaped one that saves too little.
+    assert lengths[chosen] <= min(lengths["covariance"], lengths["laplace"])
+    assert f"{lengths[chosen]:.3g}" in settings["chosen_because"]
+    for family in set(lengths) - {chosen}:
+        assert f"{family} {lengths[family]:.3g}" in settings["chosen_because"]
+
+
+def test_where_a_gaussian_will_do_nothing_else_is_fitted():
+    lengths = result("gaussian").settings["lengths"]
+    assert set(lengths) == {"covariance", "laplace"}
+    # A Laplace reference is the Gaussian itself.
+    assert lengths["laplace"] < 1e-6
+
+
+def test_heavy_tails_are_further_from_a_gaussian():
+    lengths = result("student_multivariate").settings["lengths"]
+    assert lengths["student"] < 0.6 * min(lengths["covariance"], lengths["laplace"])
+
+
+@pytest.mark.slow
+def test_skewness_is_further_from_a_gaussian():
+    lengths = result("skewed_20").settings["lengths"]
+    assert lengths["warped"] < 0.9 * lengths["covariance"] < 0.9 * lengths["laplace"]
+
+
+def test_two_modes_are_further_from_one():
+    lengths = result("bimodal_2d_10sd_90").settings["lengths"]
+    assert lengths["mixture"] < 0.3 * min(lengths["covariance"], lengths["laplace"])
+
+
+@pytest.mark.parametrize(
+    ("family", "name"),
+    [
+        ("student", "student_multivariate"),
+        pytest.param("warped", "skewed_20", marks=pytest.mark.slow),
+        ("warped", "student_multivariate"),
+        ("mixture", "bimodal_2d_10sd_90"),
+        ("low_rank", "gaussian"),
+    ],
+)
+def test_families_by_name(family: str, name: str):
+    found = result(name, reference=family, seed=1)
+    expect_right(found, name)
+    assert found.settings["reference"] == [family]
+    assert found.settings["chosen_reference"] == family
+    assert found.settings["chosen_because"] == "it was asked for"
+    assert found.error < 0.05
+
+
+def test_choice_gives_the_same_evidence_as_the_family_by_name():
+    # Other seeds, other draws: they agree within their errors.
+    chosen = result("student_multivariate")
+    named = result("student_multivariate", reference="student", seed=1)
+    spread = (chosen.error**2 + named.error**2) ** 0.5
+    assert 0 < abs(chosen.value - named.value) < TOO_FAR * spread
+
+
+def test_the_pilot_goes_on_though_the_way_from_the_mode_is_shortest(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """As where chains have not arrived yet: the way from the mode does not depend on draws."""
+    rounds = iter(
+        [{"laplace": 50.0, "covariance": 106.0}, {"covariance": 40.0}, {"covariance": 9.0}]
+    )
+    asked: list[object] = []
+
+    def measured(explored: object, pilot: object, families: object = None) -> dict[str, float]:
+        asked.append(families)
+        return next(rounds, {"covariance": 9.0})
+
+    monkeypatch.setattr(choices, "measured", measured)
+    monkeypatch.setattr(choices, "fitted", lambda explored, family, pilot: family)
+    explored = SimpleNamespace(
+        pilot=SimpleNamespace(draws=np.zeros((1000, 200))),
+        given=None,
+        model=SimpleNamespace(dim=200),
+        leg=SimpleNamespace(has_gradient=True),
+        continued=lambda pilot: SimpleNamespace(draws=np.tile(pilot.draws, (2, 1))),
+    )
+    found = choices.choose(explored, 0.1)
+    assert found.family == "covariance"
+    assert asked == [None, ["covariance"], ["covariance"], ["covariance"]]

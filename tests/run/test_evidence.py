@@ -1,0 +1,554 @@
+"""The evidence: closed-form truths, laws, every reference and path, honest verdicts.
+
+Seeds are fixed. A z-score beyond 4 is a false alarm once in 16,000, so that the fifty or so
+statistical assertions here would raise one with a probability of 0.3 % on new seeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache, partial
+from math import lgamma, log
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpyro import distributions
+from scipy import stats
+
+import refti
+from refti.estimators import mbar
+from refti.references.gaussian import gaussian as gaussian_reference
+from refti.results.result import Result
+from targets import (
+    CUT_LOG_Z,
+    GAUSSIAN_FACTOR,
+    GAUSSIAN_MEAN,
+    HALF_NORMAL_LOG_Z,
+    LOG_2_PI,
+    TARGETS,
+    Target,
+    cut_gaussian,
+    declared_cut_gaussian,
+    log_gamma,
+    quartic,
+    quartic_log_z,
+    regression,
+    regression_log_z,
+)
+
+SMALL = {"warmup": 200, "kept": 250, "ladder": refti.power(6), "progress": False}
+TOO_FAR = 4.0
+LOG_Z = {target.name: target.log_z for target in TARGETS}
+
+
+@cache
+def model_of(name: str) -> refti.Model:
+    return next(target for target in TARGETS if target.name == name).model()
+
+
+@cache
+def result_of(name: str, seed: int = 0) -> refti.Evidence:
+    return refti.evidence(model_of(name), **SMALL, seed=seed)
+
+
+def distance(result: Result, truth: float) -> float:
+    """How many errors the result is from the truth."""
+    # Where density and reference coincide the error is zero, and rounding is what is left.
+    return abs(result.value - truth) / max(result.error, 1e-9)
+
+
+def apart(a: Result, b: Result) -> float:
+    """How many combined errors two independent results differ by."""
+    return abs(a.value - b.value) / float(np.hypot(a.error, b.error))
+
+
+COMPILES_LONG = ("lkj",)
+
+
+@pytest.mark.parametrize(
+    "target",
+    [pytest.param(t, marks=[pytest.mark.long] * (t.name in COMPILES_LONG)) for t in TARGETS],
+    ids=str,
+)
+def test_closed_form_targets(target: Target):
+    result = result_of(target.name)
+    assert isinstance(result, refti.Evidence)
+    assert result.log_z == result.value
+    assert distance(result, target.log_z) < TOO_FAR
+    assert result.error < 0.03
+    low, high = result.interval(0.95)
+    assert high - low == pytest.approx(2 * 1.959964 * result.error, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["log_gamma", "product"])
+def test_every_estimator_agrees_with_the_truth(name: str):
+    for estimate in result_of(name).estimates.values():
+        assert abs(estimate.value - LOG_Z[name]) < TOO_FAR * estimate.error
+    assert result_of(name).estimates["stepping_stone"].error < 0.1
+
+
+@pytest.mark.parametrize(
+    "family", ["laplace", "covariance", "diagonal", "variational", "variational_diagonal"]
+)
+def test_every_reference_gives_the_same_evidence(family: str):
+    result = refti.evidence(model_of("log_gamma"), **SMALL, reference=family)
+    assert distance(result, LOG_Z["log_gamma"]) < TOO_FAR
+    assert result.error < 0.05
+
+
+@pytest.mark.long
+def test_truncated_reference_gives_the_same_evidence():
+    result = refti.evidence(model_of("product"), **SMALL, reference="truncated")
+    assert distance(result, LOG_Z["product"]) < TOO_FAR
+    assert result.error < 0.05
+
+
+def test_posterior_draws_follow_the_posterior():
+    # The Beta(2, 5) has mean 2/7 and variance 5/196; draws are correlated, hence their number.
+    draws = result_of("beta").posterior["p"].values
+    worth = result_of("beta").draws[0].effective_sample_size()[-1] / 2
+    assert abs(draws.mean() - 2 / 7) < TOO_FAR * np.sqrt(5 / 196 / worth)
+    assert draws.std() == pytest.approx(np.sqrt(5 / 196), rel=0.15)
+
+
+class TestSeeds:
+    """All randomness comes from the seed."""
+
+    def test_same_seed_same_bits(self):
+        first = result_of("log_gamma")
+        second = refti.evidence(model_of("log_gamma"), **SMALL)
+        assert second.value == first.value
+        assert second.error == first.error
+        np.testing.assert_array_equal(second.draws[0].delta, first.draws[0].delta)
+        assert second.posterior.identical(first.posterior)
+
+    def test_another_seed_other_numbers_within_error(self):
+        first, second = result_of("log_gamma"), result_of("log_gamma", seed=1)
+        assert second.value != first.value
+        assert not np.isin(second.draws[0].delta, first.draws[0].delta).any()
+        assert apart(first, second) < TOO_FAR
+        for one, other in zip(first.draws[0].delta, second.draws[0].delta, strict=True):
+            assert abs(np.corrcoef(one.ravel(), other.ravel())[0, 1]) < 5 / np.sqrt(200)
+
+    def test_rungs_and_chains_are_independent(self):
+        delta = result_of("log_gamma").draws[0].delta
+        correlations = np.corrcoef(delta.reshape(-1, delta.shape[-1]))
+        off_diagonal = correlations[~np.eye(len(correlations), dtype=bool)]
+        # Draws are autocorrelated: fifty are worth the 250. 276 pairs, so 5 rather than 4.
+        assert np.abs(off_diagonal).max() < 5 / np.sqrt(50)
+
+
+class TestLaws:
+    """What must happen to the evidence when the model is changed in a known way."""
+
+    def test_density_times_c_shifts_by_log_c(self):
+        shifted = refti.Model(
+            lambda x: 2.5 + jnp.sum(np.array([0.7, 2.0, 5.0]) * x - jnp.exp(x)), dim=3
+        )
+        found = refti.evidence(shifted, **SMALL)
+        assert found.value - result_of("log_gamma").value == pytest.approx(2.5, abs=1e-9)
+        assert found.error == pytest.approx(result_of("log_gamma").error, rel=1e-6)
+
+    def test_extra_normalised_parameter_changes_nothing(self):
+        larger = refti.Model(
+            lambda s, t: -0.5 * (s / 0.8) ** 2 + distributions.Gamma(3.0, 2.0).log_prob(t),
+            {"s": refti.positive(), "t": refti.positive()},
+        )
+        found = refti.evidence(larger, **SMALL)
+        assert distance(found, HALF_NORMAL_LOG_Z) < TOO_FAR
+
+    def test_affine_change_of_variables_changes_nothing(self):
+        matrix = np.array([[2.0, 0.0, 1.0], [0.5, -0.3, 0.0], [0.0, 1.0, 4.0]])
+        _, log_jacobian = np.linalg.slogdet(matrix)
+        shapes, shift = np.array([0.7, 2.0, 5.0]), np.array([1.0, -2.0, 0.5])
+
+        def log_density(y):
+            x = matrix @ y + shift
+            return jnp.sum(shapes * x - jnp.exp(x)) + log_jacobian
+
+        found = refti.evidence(refti.Model(log_density, dim=3), **SMALL)
+        assert distance(found, LOG_Z["log_gamma"]) < TOO_FAR
+        assert apart(found, result_of("log_gamma")) < TOO_FAR
+
+    def test_change_of_support_changes_nothing(self):
+        on_the_line = refti.Model(lambda x: x[0] - 0.5 * (jnp.exp(x[0]) / 0.8) ** 2, dim=1)
+        found = refti.evidence(on_the_line, **SMALL)
+        assert found.value == pytest.approx(result_of("half_normal").value, abs=1e-9)
+
+    def test_prior_alone_has_evidence_one(self):
+        supports = {"s": refti.positive(), "p": refti.interval(0, 1)}
+
+        def log_prior(s, p):
+            return distributions.HalfNormal(2.0).log_prob(s) + distributions.Beta(
+                2.0, 3.0
+            ).log_prob(p)
+
+        model = refti.Model(
+            log_prior=log_prior, log_likelihood=lambda s, p: 0.0, parameters=supports
+        )
+        found = refti.evidence(model, **SMALL)
+        assert distance(found, 0.0) < TOO_FAR
+        assert found.error < 0.03
+        by_power = refti.evidence(model, **SMALL, path="power")
+        assert by_power.value == pytest.approx(0.0, abs=1e-12)
+
+    def test_a_half_normal_without_its_factor_shows_in_the_prior(self):
+        model = refti.Model(
+            log_prior=lambda s: distributions.Normal(0.0, 2.0).log_prob(s),
+            log_likelihood=lambda s: 0.0,
+            parameters={"s": refti.positive()},
+        )
+        found = refti.evidence(model, **SMALL)
+        assert distance(found, -log(2)) < TOO_FAR
+
+    def test_reversed_model_switch_flips_the_sign(self):
+        settings = {**SMALL, "ladder": refti.uniform(6)}
+        narrow, wide = switched()
+        there = refti.log_bayes_factor(narrow, wide, **settings)
+        back = refti.log_bayes_factor(wide, narrow, **settings)
+        exact = -1.0 + 2 * log(0.5)
+        assert distance(there, exact) < TOO_FAR
+        assert distance(back, -exact) < TOO_FAR
+        assert max(there.error, back.error) < 0.06
+
+
+def switched() -> tuple[refti.Model, refti.Model]:
+    """Two Gaussians in two dimensions of which the first is narrower, shifted and lower."""
+    narrow = refti.Model(lambda x: -1.0 - 0.5 * jnp.sum(((x - 0.5) / 0.5) ** 2), dim=2)
+    wide = refti.Model(lambda x: -0.5 * jnp.sum(x**2), dim=2)
+    return narrow, wide
+
+
+class TestPaths:
+    """Power posteriors, model switch and telescopic paths."""
+
+    def test_power_posteriors_of_a_regression(self):
+        found = refti.evidence(
+            regression(), **{**SMALL, "ladder": refti.power(11, 5.0)}, path="power"
+        )
+        assert distance(found, regression_log_z()) < TOO_FAR
+        assert found.error < 0.15
+        assert found.settings["path"] == "power"
+
+    def test_model_switch_between_regressions(self):
+        quiet, loud = regression(), regression(noise=0.8)
+        found = refti.log_bayes_factor(quiet, loud, **{**SMALL, "ladder": refti.uniform(6)})
+        exact = regression_log_z() - regression_log_z(noise=0.8)
+        assert distance(found, exact) < TOO_FAR
+        assert found.error < 0.06
+        assert isinstance(found, refti.LogRatio)
+        assert found.log_ratio == found.value
+        with pytest.raises(refti.CompareError, match="LogRatio"):
+            refti.compare({"ratio": found})
+
+    @pytest.mark.slow
+    def test_telescopic_path_by_the_fourth_order(self):
+        found = refti.evidence(
+            quartic(), **{**SMALL, "ladder": refti.power(4)}, reference=["laplace", 4]
+        )
+        assert found.settings["path"] == "telescopic"
+        assert len(found.draws) == 2
+        assert distance(found, quartic_log_z()) < TOO_FAR
+        assert found.error < 0.15
+
+    def test_telescopic_path_by_another_model(self):
+        found = refti.evidence(
+            log_gamma(), **SMALL, reference=["covariance", _log_gamma_with_shapes(1.0, 2.0, 4.0)]
+        )
+        assert distance(found, LOG_Z["log_gamma"]) < TOO_FAR
+        assert found.error < 0.06
+
+
+def _log_gamma_with_shapes(*shapes: float) -> refti.Model:
+    return refti.Model(lambda x: jnp.sum(np.array(shapes) * x - jnp.exp(x)), dim=3)
+
+
+class TestUndeclaredSupport:
+    """A density that is zero, or not a number, where nothing was declared."""
+
+    def test_edge_is_counted_and_agrees_with_the_declared_bound(self):
+        undeclared = refti.evidence(cut_gaussian(), **SMALL)
+        declared = refti.evidence(declared_cut_gaussian(), **SMALL, reference="truncated")
+        for result in (undeclared, declared):
+            assert distance(result, CUT_LOG_Z) < TOO_FAR
+            assert result.error < 0.05
+        assert apart(undeclared, declared) < TOO_FAR
+        (inside, drawn), *_ = undeclared.settings["shares"]
+        assert 0.3 < inside / drawn < 0.99
+        (inside, drawn), *_ = declared.settings["shares"]
+        assert inside == drawn
+
+    def test_nan_outside_is_zero_outside(self):
+        zero = refti.evidence(cut_gaussian(), **SMALL)
+        nan = refti.evidence(cut_gaussian(np.nan), **SMALL)
+        assert nan.value == zero.value
+        assert nan.error == zero.error
+        np.testing.assert_array_equal(nan.draws[0].delta, zero.draws[0].delta)
+
+    def test_logarithm_that_is_nan_with_its_gradient_outside(self):
+        model = refti.Model(
+            lambda x: 1.5 * jnp.log(x[0]) - 2 * x[0] - 0.5 * (x[1] - x[0]) ** 2,
+            dim=2,
+            start=[1.0, 1.0],
+        )
+        found = refti.evidence(model, **SMALL)
+        exact = lgamma(2.5) - 2.5 * log(2) + 0.5 * LOG_2_PI
+        assert distance(found, exact) < TOO_FAR
+        assert found.error < 0.1
+        assert (found.posterior["x"].values[..., 0] > 0).all()
+
+    def test_nan_is_counted_and_located(self):
+        nan = refti.evidence(cut_gaussian(np.nan), **SMALL)
+        check = next(check for check in nan.checks if check.name == "not a number")
+        assert 0.01 < check.value < 0.7
+        assert "x = (" in check.advice
+
+    def test_laplace_reference_of_a_cut_density(self):
+        inner = refti.Model(lambda x: jnp.where(x[0] >= -1, -0.5 * jnp.sum(x**2), -jnp.inf), dim=2)
+        found = refti.evidence(inner, **SMALL, reference="laplace")
+        assert distance(found, LOG_2_PI + float(stats.norm.logsf(-1))) < TOO_FAR
+
+    @pytest.mark.parametrize("flip", [False, True], ids=["into the wider", "into the narrower"])
+    def test_model_switch_between_different_supports(self, flip: bool):
+        pair = _cut_at(-1.0), _cut_at(0.3)
+        exact = float(stats.norm.logsf(-1) - stats.norm.logsf(0.3))
+        settings = {**SMALL, "ladder": refti.uniform(6)}
+        found = refti.log_bayes_factor(*(pair[::-1] if flip else pair), **settings)
+        exact = -exact if flip else exact
+        # A path that cannot know the part of the wider model outside the other must not be trusted.
+        assert not found.trusted or distance(found, exact) < TOO_FAR
+
+    def test_telescopic_path_through_a_narrower_support(self):
+        found = refti.evidence(_cut_at(-1.0), **SMALL, reference=["covariance", _cut_at(0.3)])
+        exact = LOG_2_PI + float(stats.norm.logsf(-1))
+        assert not found.trusted or distance(found, exact) < TOO_FAR
+
+
+def _cut_at(edge: float) -> refti.Model:
+    return refti.Model(
+        lambda x: jnp.where(x[0] >= edge, -0.5 * jnp.sum(x**2), -jnp.inf),
+        dim=2,
+        start=[edge + 0.5, 0.0],
+    )
+
+
+class TestVerdict:
+    """A result says itself when it is not to be used."""
+
+    def far_away(self) -> refti.Reference:
+        with jax.enable_x64(True):
+            return gaussian_reference(np.array([40.0, -30.0]), np.array([0.5, 0.5]), 0.0)
+
+    def test_trusted_where_all_is_well(self):
+        result = result_of("gaussian")
+        assert result.trusted
+        assert result.require_trusted() is result
+
+    def test_hopeless_reference_is_not_trusted_for_lack_of_overlap(self):
+        model = refti.Model(lambda x: -0.5 * jnp.sum(x**2), dim=2)
+        settings = {**SMALL, "ladder": refti.uniform(2)}
+        result = refti.evidence(model, **settings, reference=self.far_away())
+        assert not result.trusted
+        failed = {check.name for check in result.checks if not check.ok}
+        assert "overlap" in failed
+        assert "overlap" in str(result)
+        assert "NOT TRUSTED" in str(result)
+        with pytest.raises(refti.NotTrustedError, match="overlap") as caught:
+            result.require_trusted()
+        assert caught.value.result is result
+
+    def test_error_asked_for_and_not_reached(self):
+        result = refti.evidence(model_of("log_gamma"), **SMALL, target_error=1e-6)
+        assert [check.name for check in result.checks if not check.ok] == ["target error"]
+        assert result.value == result_of("log_gamma").value
+
+    def test_error_holds_every_part(self):
+        result = refti.evidence(cut_gaussian(), **SMALL)
+        (inside, drawn), *_ = result.settings["shares"]
+        of_share = np.sqrt((drawn - inside) / (inside * drawn))
+        of_draws = mbar(result.draws[0]).error
+        assert result.error == pytest.approx(np.hypot(of_share, of_draws), rel=1e-3)
+        # Both parts must matter for this to say anything.
+        assert of_share > 0.1 * of_draws
+        assert result.estimates["ti"].quadrature_error > 0
+
+
+class TestOptions:
+    """Kernels, draws, estimators and references of the user's own."""
+
+    def test_nuts(self):
+        found = refti.evidence(model_of("log_gamma"), **SMALL, kernel="nuts")
+        assert distance(found, LOG_Z["log_gamma"]) < TOO_FAR
+        assert found.error < 0.03
+        assert found.settings["kernel"] == "nuts"
+
+    @pytest.mark.parametrize("estimator", ["ti", "stepping_stone"])
+    def test_estimator_chosen_gives_the_value(self, estimator: str):
+        found = refti.evidence(model_of("log_gamma"), **SMALL, estimator=estimator)
+        chosen = found.estimates[estimator]
+        assert (found.value, found.error) == (chosen.value, chosen.error)
+        assert found.estimates["mbar"].value == result_of("log_gamma").value
+
+    @pytest.mark.parametrize("lead", [(400,), (4, 100)], ids=["draw", "chain, draw"])
+    def test_draws_take_the_place_of_the_pilots(self, lead: tuple[int, ...]):
+        rng = np.random.default_rng(1)
+        draws = {
+            "scale": np.abs(0.8 * rng.normal(size=lead)),
+            "share": 2 + 3 * rng.beta(2.5, 1.5, size=(*lead, 2)),
+            "shift": -4 + 3 * rng.normal(size=lead),
+        }
+        stages = []
+        settings = {**SMALL, "progress": lambda stage, done, total: stages.append(stage)}
+        found = refti.evidence(model_of("product"), **settings, draws=draws)
+        assert distance(found, LOG_Z["product"]) < TOO_FAR
+        assert "finding the posterior" not in stages
+
+    def test_draws_in_two_modes_carry_both(self):
+        model = refti.Model(
+            lambda x: jnp.logaddexp(-0.5 * (x[0] - 12) ** 2, -0.5 * (x[0] + 12) ** 2), dim=1
+        )
+        draws = {"x": [[-12.0], [-11.0], [12.0], [13.0]]}
+        found = refti.evidence(model, **SMALL, draws=draws)
+        assert distance(found, log(2) + 0.5 * LOG_2_PI) < TOO_FAR
+
+    def test_the_papers_recipe(self):
+        settings = {**SMALL, "ladder": refti.uniform(11)}
+        found = refti.evidence(model_of("log_gamma"), **settings, estimator="ti")
+        assert distance(found, LOG_Z["log_gamma"]) < TOO_FAR
+        assert found.draws[0].rungs == 11
+
+    def test_a_reference_of_the_users_own(self):
+        found = refti.evidence(model_of("log_gamma"), **SMALL, reference=Logistic(3))
+        assert distance(found, LOG_Z["log_gamma"]) < TOO_FAR
+        assert found.error < 0.1
+
+    @pytest.mark.parametrize("kernel", ["hmc", "nuts"])
+    def test_delta_is_the_log_ratio_of_the_leg_s_ends(self, kernel: str):
+        model = model_of("log_gamma")
+        found = refti.evidence(model, **SMALL, reference=Logistic(3), kernel=kernel)
+        x = found.posterior["x"].values.reshape(-1, 3)
+        with jax.enable_x64(True):
+            ratio = jax.jit(jax.vmap(lambda x: model.log_density(x) - Logistic(3).log_density(x)))
+            expected = np.asarray(ratio(jnp.asarray(x)))
+        np.testing.assert_allclose(found.draws[0].delta[-1].ravel(), expected, atol=1e-9)
+
+    def test_a_reference_made_outside_64_bit_mode(self):
+        reference = gaussian_reference(np.array([-1.0, 0.5, 1.5]), np.ones(3), 0.0)
+        found = refti.evidence(model_of("log_gamma"), **SMALL, reference=reference)
+        assert distance(found, LOG_Z["log_gamma"]) < TOO_FAR
+
+    def test_a_reference_of_another_dimension_is_refused(self):
+        with jax.enable_x64(True):
+            reference = gaussian_reference(np.zeros(2), np.ones(2), 0.0)
+        with pytest.raises(refti.RefTIError, match="dimension"):
+            refti.evidence(model_of("log_gamma"), **SMALL, reference=reference)
+
+    def test_a_reference_that_is_no_pytree_is_refused(self):
+        class Plain(Logistic):
+            pass
+
+        with pytest.raises(refti.RefTIError, match="pytree"):
+            refti.evidence(model_of("log_gamma"), **SMALL, reference=Plain(3))
+
+    def test_whole_numbers_of_numpy_are_whole_numbers(self, tmp_path):
+        settings = {**SMALL, "warmup": np.int64(200), "kept": np.int64(250)}
+        found = refti.evidence(
+            model_of("log_gamma"), **settings, chains=np.int64(8), store=tmp_path / "run"
+        )
+        assert found.value == result_of("log_gamma").value
+
+    def test_progress_is_told_to_the_end(self):
+        told = []
+        settings = {**SMALL, "progress": lambda *arguments: told.append(arguments)}
+        refti.evidence(model_of("log_gamma"), **settings)
+        assert {stage for stage, _, _ in told} >= {"finding the posterior", "round 1"}
+        assert told[-1][1] == told[-1][2]
+        assert all(0 <= done <= total for _, done, total in told)
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=[], meta_fields=["dim"])
+@dataclass(frozen=True)
+class Logistic:
+    """Independent standard logistic densities, times e."""
+
+    dim: int
+
+    @property
+    def log_z(self):
+        return jnp.ones(())
+
+    def log_density(self, x):
+        return 1.0 - jnp.sum(x + 2 * jnp.logaddexp(0.0, -x))
+
+    def sample(self, key):
+        return jax.random.logistic(key, (self.dim,))
+
+
+@pytest.mark.parametrize("reference", ["covariance", "laplace"])
+def test_two_modes_far_apart_are_not_trusted_when_wrong(reference: str):
+    """Weights 9 to 1, 14 standard deviations apart; a chain at lambda = 1 cannot cross."""
+
+    def log_density(x):
+        peaks = [jnp.log(w) - 0.5 * jnp.sum((x - m) ** 2) for w, m in ((0.9, -5), (0.1, 5))]
+        return jnp.logaddexp(*peaks)
+
+    result = refti.evidence(refti.Model(log_density, dim=2), reference=reference)
+    wrong = abs(result.log_z - np.log(2 * np.pi)) > 3 * result.error
+    assert not (result.trusted and wrong), str(result)
+
+
+class TestCost:
+    """What a run compiles and counts."""
+
+    def test_first_run_compiles_six_programs_and_the_next_none(self):
+        # begin, advance, fresh_steps, exact_draws, log_densities of model and of reference
+        model = refti.Model(lambda x: -0.5 * jnp.sum((x - 0.123) ** 2) - 0.01 * x[1] ** 4, dim=2)
+        first = refti.evidence(model, **SMALL)
+        assert 0 < first.cost.programs <= 6
+        assert 0 < first.cost.compile_seconds < first.cost.seconds
+        second = refti.evidence(model, **SMALL, seed=1)
+        assert second.cost.programs == 0
+        assert second.cost.compile_seconds == 0
+
+    def test_second_run_compiles_next_to_nothing_by_jaxs_own_count(self):
+        compiled = []
+
+        def listen(event: str, duration: float, **details) -> None:
+            if event.endswith("backend_compile_duration"):
+                compiled.append(duration)
+
+        result_of("log_gamma")
+        jax.monitoring.register_event_duration_secs_listener(listen)
+        try:
+            refti.evidence(model_of("log_gamma"), **SMALL, seed=5)
+        finally:
+            jax.monitoring.unregister_event_duration_listener(listen)
+        assert len(compiled) <= 1
+
+    def test_models_that_differ_in_data_share_their_programs(self):
+        def with_data(data: np.ndarray) -> refti.Model:
+            return refti.Model(lambda x: -0.5 * jnp.sum((data - x[0]) ** 2), dim=1)
+
+        rng = np.random.default_rng(0)
+        one, two = (rng.normal(size=7) for _ in range(2))
+        refti.evidence(with_data(one), **SMALL)
+        second = refti.evidence(with_data(two), **SMALL)
+        assert second.cost.programs == 0
+        exact = -0.5 * np.sum((two - two.mean()) ** 2) + 0.5 * log(2 * np.pi / 7)
+        assert abs(second.value - exact) < TOO_FAR * max(second.error, 1e-6)
+
+    def test_evaluations_are_counted(self):
+        cost = result_of("log_gamma").cost
+        # 5 sampled rungs x 4 chains x 450 iterations, one gradient each at least.
+        assert cost.gradient_evaluations > 5 * 4 * 450
+        assert cost.density_evaluations >= 1000
+
+
+def test_gaussian_posterior_has_its_moments():
+    draws = result_of("gaussian").posterior["x"].values.reshape(-1, 3)
+    white = np.linalg.solve(GAUSSIAN_FACTOR, (draws - GAUSSIAN_MEAN).T)
+    # A thousand correlated draws are worth two hundred at least.
+    assert np.abs(white.mean(axis=1)).max() < TOO_FAR / np.sqrt(200)
+    assert np.abs(np.cov(white) - np.eye(3)).max() < TOO_FAR * np.sqrt(2 / 200)

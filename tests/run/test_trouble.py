@@ -1,0 +1,260 @@
+"""Trouble: what the user did wrong is told, and what cannot be known is never trusted.
+
+Seeds are fixed. A z-score beyond 4 is a false alarm once in 16,000.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from math import log, pi
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from numpyro import distributions
+from scipy import integrate, stats
+
+import refti
+from refti import suite
+from refti.checks.of_draws import Check
+
+TOO_FAR = 4.0
+
+
+def check(found: refti.Evidence, name: str) -> Check:
+    return next(check for check in found.checks if check.name == name)
+
+
+def failed(found: refti.Evidence) -> set[str]:
+    return {check.name for check in found.checks if not check.ok}
+
+
+def distance(found: refti.Evidence, truth: float) -> float:
+    return abs(found.value - truth) / max(found.error, 1e-9)
+
+
+def expect_refused_or_untrusted(model: refti.Model, **settings: object) -> None:
+    """A run that ends with an error in words, or with a failed check."""
+    try:
+        found = refti.evidence(model, **settings, progress=False)
+    except refti.RefTIError:
+        return
+    assert not found.trusted, str(found)
+
+
+class TestNoEvidence:
+    """Densities whose integral does not exist."""
+
+    def test_unidentified_parameter(self):
+        model = refti.Model(
+            lambda slope, offset: -0.5 * (slope - 1) ** 2 + 0 * offset,
+            {"slope": refti.real(), "offset": refti.real()},
+        )
+        with pytest.raises(refti.ModelError, match=r"'offset'.*proper prior"):
+            refti.evidence(model, progress=False)
+
+    def test_two_parameters_of_which_only_the_sum_is_known(self):
+        model = refti.Model(
+            lambda a, b: -0.5 * jnp.sum((a + b - np.array([0.3, 1.1])) ** 2),
+            {"a": refti.real(), "b": refti.real()},
+        )
+        with pytest.raises(refti.ModelError, match=r"combination.*'[ab]' and parameter '[ab]'"):
+            refti.evidence(model, progress=False)
+
+    def test_log_uniform_prior_that_nothing_bounds(self):
+        model = refti.Model(
+            lambda mean, scale: -0.5 * mean**2 - jnp.log(scale),
+            {"mean": refti.real(), "scale": refti.positive()},
+        )
+        with pytest.raises(refti.ModelError, match="'scale'"):
+            refti.evidence(model, progress=False)
+
+    def test_flat_prior_of_a_positive_parameter(self):
+        model = refti.Model(
+            lambda mean, scale: -0.5 * mean**2 + 0 * scale,
+            {"mean": refti.real(), "scale": refti.positive()},
+        )
+        expect_refused_or_untrusted(model)
+
+    @pytest.mark.parametrize("power", [1.0, 1.5])
+    def test_unbounded_at_a_point(self, power: float):
+        # |x|^-power has no integral about zero.
+        powers = np.array([power])  # data, so that both are one program
+        model = refti.Model(
+            lambda x: jnp.sum(-0.5 * x**2 - powers * jnp.log(jnp.abs(x))), dim=1, start=[0.7]
+        )
+        expect_refused_or_untrusted(model)
+
+    def test_two_observations_in_one_component_with_a_scale_of_its_own(self):
+        # The textbook case: the mean on an observation and the scale towards zero.
+        def log_density(mean, scale):
+            data = np.array([0.0, 1.3, 2.1, -0.7])
+            wide = stats.norm.logpdf(data, 0.5, 2.0)
+            narrow = -0.5 * ((data - mean) / scale) ** 2 - jnp.log(scale)
+            likelihood = jnp.sum(jnp.logaddexp(wide, narrow))
+            return likelihood - 0.5 * mean**2 - 2 * jnp.log(scale) - 0.1 * scale
+
+        supports = {"mean": refti.real(), "scale": refti.positive()}
+        expect_refused_or_untrusted(refti.Model(log_density, supports))
+
+    def test_constant(self):
+        with pytest.raises(refti.ModelError, match="constant"):
+            refti.evidence(refti.Model(lambda x: 0.0 * x[0], dim=2), progress=False)
+
+    def test_infinite_everywhere(self):
+        with pytest.raises(refti.ModelError, match="not finite"):
+            refti.evidence(refti.Model(lambda x: jnp.inf + 0 * x[0], dim=2), progress=False)
+
+    def test_infinite_on_a_region(self):
+        # An eighth of the prior's mass has an infinite density: nothing finite is right.
+        model = refti.Model(lambda x: jnp.where(x[0] > 1.15, jnp.inf, -0.5 * jnp.sum(x**2)), dim=2)
+        expect_refused_or_untrusted(model)
+
+
+def test_not_a_number_on_half_the_space_is_zero_there():
+    model = refti.Model(
+        lambda x: jnp.where(x[0] > 0, x[0] - 0.5 * jnp.sum(x**2), jnp.nan), dim=2, start=[1.0, 0.0]
+    )
+    found = refti.evidence(model, progress=False)
+    truth = log(2 * pi) + 0.5 + float(stats.norm.logcdf(1))
+    assert found.trusted, str(found)
+    assert distance(found, truth) < TOO_FAR
+    assert 0 < check(found, "not a number").value < 0.5
+
+
+# Hierarchy of five groups, centred; the constants of the normals are left out.
+MEASURED = np.array([1.0, -2.0, 0.5, 3.0, 0.7])
+MEASUREMENT_ERROR = 5.0
+GROUPS = {"mean": refti.real(), "scale": refti.positive(), "group": refti.real(shape=(5,))}
+
+
+def centred(mean, scale, group):
+    spread = jnp.sum(-0.5 * ((group - mean) / scale) ** 2 - jnp.log(scale))
+    likelihood = -0.5 * jnp.sum(((MEASURED - group) / MEASUREMENT_ERROR) ** 2)
+    return -0.5 * (mean / 10) ** 2 - 0.5 * (scale / 5) ** 2 + spread + likelihood
+
+
+def centred_log_z() -> float:
+    """What is left when the groups are integrated out, by quadrature over mean and scale."""
+
+    def density(scale: float, mean: float) -> float:
+        variance = MEASUREMENT_ERROR**2 + scale**2
+        log_groups = -0.5 * (MEASURED - mean) ** 2 / variance + 0.5 * np.log(
+            2 * pi * MEASUREMENT_ERROR**2 / variance
+        )
+        return np.exp(-0.5 * (mean / 10) ** 2 - 0.5 * (scale / 5) ** 2 + log_groups.sum())
+
+    return log(integrate.dblquad(density, -60, 60, 0, 50)[0])
+
+
+class TestNeverTrustedAndWrong:
+    """Densities that no reference fits and no chain explores well."""
+
+    @pytest.mark.slow
+    def test_centred_hierarchy(self):
+        # Its density grows without bound towards scale 0 with all groups at the mean, though the
+        # integral exists.
+        model, truth = refti.Model(centred, GROUPS), centred_log_z()
+        found = [refti.evidence(model, seed=seed, progress=False) for seed in range(8)]
+        scores = [(one.value - truth) / one.error for one in found if one.trusted]
+        assert all(abs(score) < TOO_FAR for score in scores)
+        assert abs(np.sum(scores)) < 3.5 * np.sqrt(max(len(scores), 1))
+
+    def test_funnel(self):
+        target = suite.funnel()
+        found = refti.evidence(target.model(), progress=False)
+        assert not found.trusted or distance(found, target.log_z) < TOO_FAR, str(found)
+
+
+class TestModes:
+    """Several modes, with chains enough for them and without."""
+
+    def test_two_modes_of_very_different_mass(self):
+        target = suite.bimodal(2, 10, 0.9)
+        model = target.model()
+        for seed in range(3):
+            found = refti.evidence(model, seed=seed, progress=False)
+            assert found.trusted, str(found)
+            assert found.settings["modes"] == 2
+            assert distance(found, target.log_z) < TOO_FAR
+            # One mode alone would be off by 0.1 or 2.3.
+            assert found.error < 0.02
+
+    def test_more_modes_than_chains(self):
+        means = np.array([[-8.0, 0.0], [8.0, 0.0], [0.0, 9.0]])
+        model = refti.Model(
+            lambda x: jax.nn.logsumexp(-0.5 * jnp.sum((x - means) ** 2, axis=1)), dim=2
+        )
+        found = refti.evidence(model, chains=2, progress=False)
+        assert found.settings["modes"] == 3
+        assert "modes" in failed(found)
+        assert "chains=" in check(found, "modes").advice
+
+
+class TestDraws:
+    """Posterior draws of the user's that cannot be used."""
+
+    @pytest.fixture
+    def model(self) -> refti.Model:
+        return suite.log_gamma().model()
+
+    @pytest.mark.parametrize("shape", [(1, 3), (1, 1, 3)], ids=["draw", "chain, draw"])
+    def test_one_draw(self, model: refti.Model, shape: tuple[int, ...]):
+        with pytest.raises(refti.ModelError, match="at least two draws"):
+            refti.evidence(model, draws={"x": np.zeros(shape)}, progress=False)
+
+    def test_of_another_model(self, model: refti.Model):
+        draws = {"x": 15 + 0.01 * np.random.default_rng(0).normal(size=(100, 3))}
+        with pytest.raises(refti.ModelError, match="not draws of this model"):
+            refti.evidence(model, draws=draws, progress=False)
+
+    def test_of_other_parameters(self, model: refti.Model):
+        with pytest.raises(refti.ModelError, match="x missing, got y"):
+            refti.evidence(model, draws={"y": np.zeros((100, 3))}, progress=False)
+
+    def test_all_the_same(self, model: refti.Model):
+        # Chains that begin at one point, with no width to go by, agree before they have mixed.
+        draws = {"x": np.full((100, 3), 0.3)}
+        try:
+            found = refti.evidence(model, draws=draws, seed=1, progress=False)
+        except refti.RefTIError:
+            return
+        assert not found.trusted or distance(found, suite.log_gamma().log_z) < TOO_FAR, str(found)
+
+
+def test_budget_too_small():
+    model = suite.log_gamma().model()
+    with pytest.raises(refti.SamplingError, match=r"budget.*max_evaluations="):
+        refti.evidence(model, max_evaluations=500, progress=False)
+
+
+@cache
+def with_half_normal_prior(constant: float) -> refti.Evidence:
+    """A scale with a half-normal prior, its log density raised by a constant."""
+    data = np.array([1.0, -2.0, 0.5])
+    model = refti.Model(
+        log_prior=lambda scale: constant + distributions.Normal(0.0, 2.0).log_prob(scale),
+        log_likelihood=lambda scale: jnp.sum(distributions.Normal(0.0, scale).log_prob(data)),
+        parameters={"scale": refti.positive()},
+    )
+    return refti.evidence(model, progress=False)
+
+
+class TestPrior:
+    """A prior given apart is seen to integrate to one."""
+
+    def test_without_its_factor_2(self):
+        found = with_half_normal_prior(0.0)
+        assert failed(found) == {"prior"}
+        assert check(found, "prior").value == pytest.approx(log(2), abs=0.06)
+        assert "factor 2" in check(found, "prior").advice
+
+    def test_with_it(self):
+        found = with_half_normal_prior(log(2))
+        assert found.trusted, str(found)
+        assert check(found, "prior").value < 0.06
+
+    def test_its_constant_is_in_the_evidence(self):
+        without, right = with_half_normal_prior(0.0), with_half_normal_prior(log(2))
+        assert right.value - without.value == pytest.approx(log(2), abs=1e-9)
