@@ -1,9 +1,19 @@
 """What the tests share: 64-bit mode for those that call JAX themselves, and their processes."""
 
+import os
 from collections.abc import Iterator
+from pathlib import Path
 
-import jax
-import pytest
+# Before JAX is imported, here and in processes that tests start: what one process has compiled
+# others read, in this run and in the next.
+_COMPILED = Path(__file__).parents[1] / ".cache" / "jax"
+_COMPILED.mkdir(mode=0o700, parents=True, exist_ok=True)
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_COMPILED))
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+import jax  # noqa: E402
+import pytest  # noqa: E402
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -18,6 +18,7 @@ PACKAGE = ROOT / "src" / "refti"
 # Left to right as the data flows. A module imports from its own part and from parts to its left.
 ORDER = [
     "errors",
+    "tuning",
     "progress",
     "models",
     "inputs",
