@@ -15,7 +15,7 @@ from click.testing import CliRunner
 
 import refti
 from refti.cli.main import commands
-from refti.inputs.posterior.formats import named_draws
+from refti.inputs.posterior.formats import read_draws
 
 rng = np.random.default_rng(5)
 DRAWS = {
@@ -120,49 +120,49 @@ class TestInMemory:
     """What ArviZ, xarray and plain Python hold."""
 
     def test_a_dictionary(self):
-        assert_same(named_draws(DRAWS | EXTRA, NAMES))
-        assert_same(named_draws(MappingProxyType(DRAWS | EXTRA), NAMES))
+        assert_same(read_draws(DRAWS | EXTRA, NAMES))
+        assert_same(read_draws(MappingProxyType(DRAWS | EXTRA), NAMES))
 
     def test_a_dataset_whatever_the_order_of_its_dimensions(self):
-        assert_same(named_draws(dataset(DRAWS | EXTRA), NAMES))
+        assert_same(read_draws(dataset(DRAWS | EXTRA), NAMES))
         turned = dataset(DRAWS).transpose(..., "draw", "chain")
         assert turned["theta"].dims[-1] == "chain"
-        assert_same(named_draws(turned, NAMES))
+        assert_same(read_draws(turned, NAMES))
 
     def test_chains_stacked_into_samples(self):
         stacked = dataset(DRAWS).stack(sample=("chain", "draw"))
         assert stacked["theta"].dims == ("theta_0", "sample")
         flat = {name: v.reshape(300, *v.shape[2:]) for name, v in DRAWS.items()}
-        assert_same(named_draws(stacked, NAMES), flat)
+        assert_same(read_draws(stacked, NAMES), flat)
 
     def test_inference_data(self):
         arviz = pytest.importorskip("arviz")
         data = arviz.from_dict(posterior=DRAWS | EXTRA, prior={"sigma": np.zeros((1, 5))})
-        assert_same(named_draws(data, NAMES))
+        assert_same(read_draws(data, NAMES))
         with pytest.raises(refti.ModelError, match=r'no group "posterior"; got .* with prior'):
-            named_draws(arviz.from_dict(prior=DRAWS), NAMES)
+            read_draws(arviz.from_dict(prior=DRAWS), NAMES)
 
     def test_a_data_tree_or_its_posterior(self):
         tree = xarray.DataTree.from_dict({"posterior": dataset(DRAWS), "prior": dataset(EXTRA)})
-        assert_same(named_draws(tree, NAMES))
-        assert_same(named_draws(tree["posterior"], NAMES))
+        assert_same(read_draws(tree, NAMES))
+        assert_same(read_draws(tree["posterior"], NAMES))
         other = xarray.DataTree.from_dict({"prior": dataset(DRAWS)})
         with pytest.raises(refti.ModelError, match='no group "posterior"; got a DataTree'):
-            named_draws(other, NAMES)
+            read_draws(other, NAMES)
 
     @pytest.mark.parametrize("wrap", [dict, dataset])
     def test_what_is_missing_is_told_with_what_is_there(self, wrap):
         with pytest.raises(refti.ModelError, match="tau, rho missing, got sigma, theta, factor"):
-            named_draws(wrap(DRAWS), ["tau", "sigma", "rho"])
+            read_draws(wrap(DRAWS), ["tau", "sigma", "rho"])
 
     @pytest.mark.parametrize("wrong", [3, [1.0, 2.0], [], np.zeros((4, 2)), object()])
     def test_anything_else_is_refused(self, wrong):
         with pytest.raises(refti.ModelError, match=r"draws= must be a dictionary .* got "):
-            named_draws(wrong, NAMES)
+            read_draws(wrong, NAMES)
 
     def test_what_is_no_number_is_refused_by_name(self):
         with pytest.raises(refti.ModelError, match='"theta" as list; expected an array'):
-            named_draws(DRAWS | {"theta": ["high", "low"]}, NAMES)
+            read_draws(DRAWS | {"theta": ["high", "low"]}, NAMES)
 
 
 class TestNetCDF:
@@ -173,30 +173,30 @@ class TestNetCDF:
         data = arviz.from_dict(posterior=DRAWS | EXTRA, sample_stats={"lp": np.zeros((2, 150))})
         file = tmp_path / "fit.nc"
         data.to_netcdf(str(file), engine="h5netcdf")
-        assert_same(named_draws(file, NAMES))
-        assert_same(named_draws(str(file), NAMES))
+        assert_same(read_draws(file, NAMES))
+        assert_same(read_draws(str(file), NAMES))
 
     def test_a_file_of_a_data_tree(self, tmp_path: Path):
         tree = xarray.DataTree.from_dict({"posterior": dataset(DRAWS), "prior": dataset(EXTRA)})
         tree.to_netcdf(tmp_path / "fit.nc", engine="h5netcdf")
-        assert_same(named_draws([tmp_path / "fit.nc"], NAMES))
+        assert_same(read_draws([tmp_path / "fit.nc"], NAMES))
         with pytest.raises(refti.ModelError, match=r"^fit.nc must hold .* tau missing, got sigma"):
-            named_draws(tmp_path / "fit.nc", ["tau"])
+            read_draws(tmp_path / "fit.nc", ["tau"])
 
     def test_files_that_cannot_be_read_are_told(self, tmp_path: Path):
         with pytest.raises(refti.ModelError, match="not there"):
-            named_draws(tmp_path / "fit.nc", NAMES)
+            read_draws(tmp_path / "fit.nc", NAMES)
         dataset(DRAWS).to_netcdf(tmp_path / "flat.nc", engine="h5netcdf")
         with pytest.raises(refti.ModelError, match=r'flat.nc, of which the group "posterior"'):
-            named_draws(tmp_path / "flat.nc", NAMES)
+            read_draws(tmp_path / "flat.nc", NAMES)
         (tmp_path / "text.nc").write_text("no netCDF")
         with pytest.raises(refti.ModelError, match="cannot be read"):
-            named_draws(tmp_path / "text.nc", NAMES)
+            read_draws(tmp_path / "text.nc", NAMES)
         (tmp_path / "fit.txt").write_text("1, 2")
         with pytest.raises(refti.ModelError, match=r"takes CSV files .* got fit\.txt"):
-            named_draws(tmp_path / "fit.txt", NAMES)
+            read_draws(tmp_path / "fit.txt", NAMES)
         with pytest.raises(refti.ModelError, match=r"one netCDF file .* got flat\.nc, text\.nc"):
-            named_draws([tmp_path / "flat.nc", tmp_path / "text.nc"], NAMES)
+            read_draws([tmp_path / "flat.nc", tmp_path / "text.nc"], NAMES)
 
 
 class TestCmdStan:
@@ -205,46 +205,46 @@ class TestCmdStan:
     @pytest.mark.parametrize("old", [False, True])
     def test_chains_with_vectors_and_matrices(self, tmp_path: Path, old: bool):
         files = [write(tmp_path / f"{c}.csv", DRAWS | EXTRA, c, old=old) for c in (0, 1)]
-        assert_same(named_draws(files, NAMES))
+        assert_same(read_draws(files, NAMES))
         one = {name: values[1:] for name, values in DRAWS.items()}
-        assert_same(named_draws(str(files[1]), NAMES), one)
+        assert_same(read_draws(str(files[1]), NAMES), one)
 
     @pytest.mark.parametrize(("adaptation", "thin"), [(ADAPTATION, 1), ("", 1), ("", 3)])
     def test_warm_up_that_was_kept_is_dropped(self, tmp_path: Path, adaptation: str, thin: int):
         file = tmp_path / "chain.csv"
         write(file, DRAWS, 0, warm=40, adaptation=adaptation, thin=thin)
         later = {name: values[:1, 40:] for name, values in DRAWS.items()}
-        assert_same(named_draws(file, NAMES), later)
+        assert_same(read_draws(file, NAMES), later)
 
     def test_chains_of_different_lengths_are_joined(self, tmp_path: Path):
         short = {name: values[:, :70] for name, values in DRAWS.items()}
         files = [write(tmp_path / "a.csv", DRAWS, 0), write(tmp_path / "b.csv", short, 1)]
         joined = {n: np.concatenate([DRAWS[n][0], short[n][1]]) for n in NAMES}
-        assert_same(named_draws(files, NAMES), joined)
+        assert_same(read_draws(files, NAMES), joined)
 
     def test_what_is_missing_is_told_with_what_is_there(self, tmp_path: Path):
         file = write(tmp_path / "chain.csv", DRAWS | EXTRA, 0)
         words = r"^chain.csv must .* tau missing, got sigma, theta, factor, generated\.$"
         with pytest.raises(refti.ModelError, match=words):
-            named_draws(file, ["tau"])
+            read_draws(file, ["tau"])
 
     @pytest.mark.parametrize("column", ["pair:1", "pair.1:2", "pair.real"])
     def test_tuples_and_complex_numbers_are_refused_if_wanted(self, tmp_path: Path, column: str):
         file = tmp_path / "chain.csv"
         file.write_text(f"lp__,mu,{column}\n-1,2,3\n-1,3,4\n")
-        np.testing.assert_array_equal(named_draws(file, ["mu"])["mu"], [[2.0, 3.0]])
+        np.testing.assert_array_equal(read_draws(file, ["mu"])["mu"], [[2.0, 3.0]])
         with pytest.raises(refti.ModelError, match=f"{column}.*tuple or complex"):
-            named_draws(file, ["pair"])
+            read_draws(file, ["pair"])
 
     def test_files_that_are_not_of_one_model_are_refused(self, tmp_path: Path):
         files = [write(tmp_path / "a.csv", DRAWS, 0), write(tmp_path / "b.csv", DRAWS | EXTRA, 1)]
         with pytest.raises(refti.ModelError, match=r"b\.csv has other columns than"):
-            named_draws(files, NAMES)
+            read_draws(files, NAMES)
 
     def test_other_methods_of_cmdstan_are_refused(self, tmp_path: Path):
         file = write(tmp_path / "chain.csv", DRAWS, 0, method="optimize")
         with pytest.raises(refti.ModelError, match="method optimize; expected posterior draws"):
-            named_draws(file, NAMES)
+            read_draws(file, NAMES)
 
     @pytest.mark.parametrize(
         ("text", "words"),
@@ -261,7 +261,7 @@ class TestCmdStan:
         file = tmp_path / "chain.csv"
         file.write_text(text)
         with pytest.raises(refti.ModelError, match=words):
-            named_draws(file, ["mu"])
+            read_draws(file, ["mu"])
 
 
 class TestEvidence:

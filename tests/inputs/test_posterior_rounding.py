@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import refti
-from refti.inputs.posterior.rounding import restored
-from refti.inputs.posterior.unconstrained import unconstrained_draws
+from refti.inputs.posterior.rounding import undo_rounding
+from refti.inputs.posterior.unconstrain import unconstrain_draws
 
 RNG = np.random.default_rng(3)
 
@@ -40,7 +40,7 @@ SIMPLEX, FACTORS = RNG.dirichlet(np.ones(5), (40, 2)), factors(100)
 def test_what_rounding_took_is_given_back(values: np.ndarray, constraint: Callable):
     lossy = rounded(values) + 1e-7 * RNG.normal(size=values.shape) * (values != 0)
     assert np.abs(constraint(lossy)).max() > 1e-8
-    found = restored(lossy)
+    found = undo_rounding(lossy)
     assert np.abs(constraint(found)).max() < 1e-14
     np.testing.assert_allclose(found, values, atol=2e-5)
 
@@ -51,7 +51,7 @@ def test_what_rounding_took_is_given_back(values: np.ndarray, constraint: Callab
     ids=["scalar", "vector", "matrix"],
 )
 def test_values_without_a_joint_constraint_stay_as_they_are(values: np.ndarray):
-    assert restored(values) is values
+    assert undo_rounding(values) is values
 
 
 def test_rounded_draws_of_simplex_and_correlation_are_taken():
@@ -60,6 +60,6 @@ def test_rounded_draws_of_simplex_and_correlation_are_taken():
         {"p": refti.simplex(5), "c": refti.correlation_cholesky(3)},
     )
     draws = {"p": RNG.dirichlet(np.ones(5), 100), "c": factors(100)}
-    exact = unconstrained_draws(model, draws)
-    found = unconstrained_draws(model, {name: rounded(values) for name, values in draws.items()})
+    exact = unconstrain_draws(model, draws)
+    found = unconstrain_draws(model, {name: rounded(values) for name, values in draws.items()})
     np.testing.assert_allclose(found, exact, atol=1e-2)

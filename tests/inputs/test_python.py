@@ -393,10 +393,10 @@ def test_a_function_that_cannot_be_sent_runs_here_and_that_is_told_once():
 
 
 def test_the_time_of_a_call_decides_where_it_is_made():
-    assert workers.wanted(None, 1e-5, False) == 1
-    assert workers.wanted(None, 5e-3, False) == (os.cpu_count() or 1)
-    assert workers.wanted(None, 5e-3, True) == 1
-    assert workers.wanted(3, 1e-5, False) == 3
+    assert workers.choose_processes(None, 1e-5, False) == 1
+    assert workers.choose_processes(None, 5e-3, False) == (os.cpu_count() or 1)
+    assert workers.choose_processes(None, 5e-3, True) == 1
+    assert workers.choose_processes(3, 1e-5, False) == 3
 
 
 def test_calls_in_this_process_are_made_one_at_a_time():

@@ -11,8 +11,13 @@ import numpy as np
 import pytest
 
 import refti
-from refti.models.batching import bears_company, in_turn, is_dealt_out, log_densities
-from refti.models.density import Density, trace, traced
+from refti.models.batching import (
+    is_split_over_threads,
+    log_densities,
+    may_run_side_by_side,
+    one_by_one,
+)
+from refti.models.density import Density, to_density, trace
 
 # jaxlib 0.10 waits for ever on this density by itself where cores are few and it is vectorised.
 TWO_PROCESSES = """
@@ -51,7 +56,7 @@ def density_of(size: int, stacked: int = 1) -> Density:
         factors = jnp.linalg.cholesky(jnp.broadcast_to(covariance, (stacked, size, size)))
         return -jnp.log(jnp.diagonal(factors, axis1=1, axis2=2)).sum() - 0.5 * x @ x
 
-    return traced(trace(log_density, 3))
+    return to_density(trace(log_density, 3))
 
 
 @pytest.mark.slow
@@ -78,7 +83,7 @@ def test_two_gaussian_processes_do_not_hang():
 )
 def test_what_jaxlib_deals_out_over_threads(size: int, stacked: int, batch: int, dealt_out: bool):
     with jax.enable_x64(True):
-        assert is_dealt_out(density_of(size, stacked), jnp.zeros(3), batch) == dealt_out
+        assert is_split_over_threads(density_of(size, stacked), jnp.zeros(3), batch) == dealt_out
 
 
 def test_values_and_gradients_are_the_same_in_turn():
@@ -87,7 +92,7 @@ def test_values_and_gradients_are_the_same_in_turn():
 
     with jax.enable_x64(True):
         density, x = density_of(50), np.random.default_rng(0).normal(size=(5, 3))
-        turns = jax.jit(jax.vmap(lambda one: in_turn(value_and_gradient, density, one)))
+        turns = jax.jit(jax.vmap(lambda one: one_by_one(value_and_gradient, density, one)))
         values, gradients = turns(x)
         alone = [value_and_gradient(density, jnp.asarray(one)) for one in x]
         np.testing.assert_allclose(values, [value for value, _ in alone], rtol=1e-12)
@@ -98,6 +103,6 @@ def test_values_and_gradients_are_the_same_in_turn():
 
 def test_only_stacks_of_matrices_keep_rungs_from_running_side_by_side():
     with jax.enable_x64(True):
-        assert bears_company(density_of(50), np.zeros(3))
-        assert not bears_company(density_of(50, 10), np.zeros(3))
-    assert bears_company(refti.from_callable(lambda x: -x @ x, dim=2).density, np.zeros(2))
+        assert may_run_side_by_side(density_of(50), np.zeros(3))
+        assert not may_run_side_by_side(density_of(50, 10), np.zeros(3))
+    assert may_run_side_by_side(refti.from_callable(lambda x: -x @ x, dim=2).density, np.zeros(2))

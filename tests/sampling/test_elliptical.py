@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import refti
-from refti.models.density import Opaque
+from refti.models.density import ValueOnlyDensity
 from refti.paths.path import Leg
 from refti.references.gaussian import gaussian
 from refti.sampling.engine import engine
@@ -24,7 +24,7 @@ def log_gammas(x: np.ndarray) -> np.ndarray:
     return np.sum(SHAPES * x - np.exp(x), axis=1)
 
 
-class Counted(Opaque):
+class Counted(ValueOnlyDensity):
     """A density that counts its points and remembers them."""
 
     def __init__(self, function):

@@ -19,7 +19,7 @@ import numpy as np
 from jax.extend.core import Jaxpr, jaxprs_in_params
 from jaxtyping import Array, Float
 
-from refti.models.density import QUICK, Density, Opaque
+from refti.models.density import QUICK_COMPILE, Density, ValueOnlyDensity
 
 Value = TypeVar("Value")
 
@@ -47,39 +47,41 @@ LANES = 16  # chains of a rung, or fewer
 BATCH = 256  # points whose values alone are asked for
 
 
-@partial(jax.jit, compiler_options=QUICK)
+@partial(jax.jit, compiler_options=QUICK_COMPILE)
 def log_densities(density: Density, x: Float[Array, "draw dim"]) -> Float[Array, " draw"]:
     """The log density at many points, as it comes; no gradients."""
-    size = None if is_dealt_out(density, x[0], BATCH) else BATCH
+    size = None if is_split_over_threads(density, x[0], BATCH) else BATCH
     return jax.lax.map(density.log_density, x, batch_size=size)
 
 
-def in_turn(
+def one_by_one(
     function: Callable[[Density, Float[Array, " dim"]], Value],
     density: Density,
     x: Float[Array, " dim"],
 ) -> Value:
     """The function's value; where it factors large matrices JAX does not vectorise it over x."""
-    if is_dealt_out(density, x, LANES):
+    if is_split_over_threads(density, x, LANES):
         function = jax.custom_batching.sequential_vmap(function)
     return function(density, x)
 
 
-def bears_company(density: Density, x: Float[np.ndarray, " dim"]) -> bool:
+def may_run_side_by_side(density: Density, x: Float[np.ndarray, " dim"]) -> bool:
     """Whether evaluations may run side by side: not if each factors many matrices by itself."""
-    return isinstance(density, Opaque) or not is_dealt_out(density, jnp.asarray(x), 1)
+    return isinstance(density, ValueOnlyDensity) or not is_split_over_threads(
+        density, jnp.asarray(x), 1
+    )
 
 
-def is_dealt_out(density: Density, x: Float[Array, " dim"], batch: int) -> bool:
+def is_split_over_threads(density: Density, x: Float[Array, " dim"], batch: int) -> bool:
     """Whether matrices that a density factors, or solves with, are dealt out in such a batch."""
-    for *stacked, rows, columns in _factored(jax.make_jaxpr(density.log_density)(x).jaxpr):
+    for *stacked, rows, columns in _factored_shapes(jax.make_jaxpr(density.log_density)(x).jaxpr):
         matrices = batch * int(np.prod(stacked))
         if matrices > 1 and matrices * EACH * max(rows, columns) ** 3 > OPERATIONS:
             return True
     return False
 
 
-def _factored(jaxpr: Jaxpr) -> Iterator[tuple[int, ...]]:
+def _factored_shapes(jaxpr: Jaxpr) -> Iterator[tuple[int, ...]]:
     """The shapes of the matrices that a program factors or solves with."""
     for equation in jaxpr.eqns:
         if equation.primitive.name in LAPACK:
@@ -88,4 +90,4 @@ def _factored(jaxpr: Jaxpr) -> Iterator[tuple[int, ...]]:
                 if len(shape) > 1:
                     yield shape
         for inner in jaxprs_in_params(equation.params):
-            yield from _factored(inner)
+            yield from _factored_shapes(inner)

@@ -7,7 +7,7 @@ import numpy as np
 from refti.errors import ModelError
 
 
-def refuse_chance(name: str, first: np.ndarray, second: np.ndarray) -> None:
+def require_deterministic(name: str, first: np.ndarray, second: np.ndarray) -> None:
     """Nothing, or a ModelError where the same points gave other values the second time."""
     other = ~np.isclose(first, second, rtol=1e-8, atol=1e-8, equal_nan=True)
     if other.any():

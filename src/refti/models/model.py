@@ -12,11 +12,16 @@ from jaxtyping import Array, Float
 
 from refti.errors import ModelError
 from refti.models.batching import log_densities
-from refti.models.density import Density, Opaque, Product
+from refti.models.density import Density, ProductDensity, ValueOnlyDensity
 from refti.models.rejections import Rejections
 from refti.models.space import Shaped, Space, SupportedSpace
 from refti.models.supports import Support
-from refti.models.user_functions import given_functions, named_parameters, start_of, traced_factor
+from refti.models.user_functions import (
+    name_parameters,
+    require_functions,
+    trace_factor,
+    unconstrain_start,
+)
 
 ValueAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """From points x[n, dim] to log densities [n] and gradients [n, dim]; -inf and 0 outside."""
@@ -66,19 +71,19 @@ class Model:
             "log_prior": log_prior,
             "log_likelihood": log_likelihood,
         }
-        given = given_functions(functions)
-        space = SupportedSpace(named_parameters(parameters, dim))
+        given = require_functions(functions)
+        space = SupportedSpace(name_parameters(parameters, dim))
         with jax.enable_x64(True):
             factors = {
                 # The Jacobian belongs to the prior, so that it normalises in these coordinates.
-                role: traced_factor(function, role, space, dim, role != "log_likelihood")
+                role: trace_factor(function, role, space, dim, role != "log_likelihood")
                 for role, function in given.items()
             }
             self._assemble(
                 space,
-                factors.get("log_density", Product(tuple(factors.values()))),
+                factors.get("log_density", ProductDensity(tuple(factors.values()))),
                 factors.get("log_prior"),
-                start_of(space, start, takes_vector=dim is not None),
+                unconstrain_start(space, start, takes_vector=dim is not None),
                 "JAX",
                 _none,
                 {},
@@ -135,7 +140,7 @@ class Model:
     @property
     def has_gradient(self) -> bool:
         """Whether the density can be differentiated."""
-        return not isinstance(self.density, Opaque)
+        return not isinstance(self.density, ValueOnlyDensity)
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"Model is frozen; make a new one to change {name!r}.")
@@ -155,7 +160,7 @@ class Model:
         """The log densities at points x[n, dim], as they come."""
         x = np.asarray(x, dtype=np.float64)
         with jax.enable_x64(True):
-            if isinstance(self.density, Opaque):
+            if isinstance(self.density, ValueOnlyDensity):
                 return self.density.log_densities(x)
             return np.asarray(log_densities(self.density, jnp.asarray(x)))
 

@@ -15,14 +15,14 @@ from jax.extend.core import ClosedJaxpr
 from jaxtyping import Array, Float
 
 from refti.errors import ModelError
-from refti.models.density import Traced, inner_constants, trace, traced
+from refti.models.density import TracedDensity, inner_constants, to_density, trace
 from refti.models.space import Shaped, SupportedSpace
 from refti.models.supports import Support, check_parameters, real
 
 _PACKAGE = str(Path(__file__).parents[1])
 
 
-def given_functions(
+def require_functions(
     functions: Mapping[str, Callable[..., Any] | None],
 ) -> dict[str, Callable[..., Any]]:
     """Those of the functions that were given, after they were seen to make a model together."""
@@ -38,7 +38,7 @@ def given_functions(
     return given
 
 
-def named_parameters(
+def name_parameters(
     parameters: Mapping[str, Support] | None, dim: int | None
 ) -> dict[str, Support]:
     """The supports by name, or one vector named x of a given dimension."""
@@ -59,7 +59,7 @@ def named_parameters(
     return check_parameters(parameters)
 
 
-def start_of(
+def unconstrain_start(
     space: SupportedSpace, start: Mapping[str, Any] | Any | None, *, takes_vector: bool
 ) -> np.ndarray:
     """The unconstrained coordinates of the user's start, or zeros; its faults told together."""
@@ -85,13 +85,13 @@ def start_of(
     return x
 
 
-def traced_factor(
+def trace_factor(
     function: Callable[..., Any],
     role: str,
     space: SupportedSpace,
     dim: int | None,
     with_jacobian: bool,
-) -> Traced:
+) -> TracedDensity:
     """The user's function of the parameters as a density of unconstrained coordinates."""
     by_keyword = dim is None and wants_keywords(function, space.parameters)
 
@@ -123,7 +123,7 @@ def traced_factor(
             f"{first_line(error)} ({where(error)})."
         ) from error
     warn_of_32_bits(program, role, stacklevel=5)
-    return traced(program)
+    return to_density(program)
 
 
 def warn_of_32_bits(program: ClosedJaxpr, role: str, *, stacklevel: int) -> None:

@@ -10,7 +10,7 @@ from itertools import pairwise
 import jax
 
 from refti.errors import PathError
-from refti.models.density import Density, Opaque
+from refti.models.density import Density, ValueOnlyDensity
 from refti.models.model import Model
 from refti.references.base import Reference
 
@@ -26,7 +26,9 @@ class Leg:
     @property
     def has_gradient(self) -> bool:
         """Whether both densities can be differentiated."""
-        return not isinstance(self.start, Opaque) and not isinstance(self.end, Opaque)
+        return not isinstance(self.start, ValueOnlyDensity) and not isinstance(
+            self.end, ValueOnlyDensity
+        )
 
 
 @dataclass(frozen=True)

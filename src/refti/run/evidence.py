@@ -20,8 +20,8 @@ from refti.checks.of_draws import (
 from refti.errors import RefTIError, SamplingError
 from refti.estimators import Estimate
 from refti.inputs.posterior.formats import Posterior
-from refti.inputs.posterior.unconstrained import unconstrained_draws
-from refti.models.batching import bears_company
+from refti.inputs.posterior.unconstrain import unconstrain_draws
+from refti.models.batching import may_run_side_by_side
 from refti.models.model import Model
 from refti.models.rejections import Rejections
 from refti.paths import path as paths
@@ -121,7 +121,7 @@ def evidence(
     with computing():
         power = paths.power_posteriors(model) if asked.path == "power" else None
         check_stations(model, asked)
-        given = None if draws is None else unconstrained_draws(model, draws)
+        given = None if draws is None else unconstrain_draws(model, draws)
 
         def route(planner: Planner) -> Route:
             if power is not None:
@@ -204,7 +204,7 @@ def _run(
             stretch=STRETCH if asked.kept is None else min(STRETCH, asked.kept),
             seed=asked.seed,
             meter=meter,
-            side_by_side=all(bears_company(model.density, model.start) for model in models),
+            side_by_side=all(may_run_side_by_side(model.density, model.start) for model in models),
         ) as means,
     ):
         try:

@@ -16,7 +16,7 @@ from blackjax.adaptation.step_size import DualAveragingAdaptationState, dual_ave
 from blackjax.mcmc import hmc
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from refti.models.density import QUICK
+from refti.models.density import QUICK_COMPILE
 from refti.paths.path import Leg
 from refti.references.base import Reference
 from refti.sampling.kernels.base import KernelName, move, whitened
@@ -53,7 +53,7 @@ class Trace(NamedTuple):
     gradients: Int[HostOrDevice, "chain draw"]
 
 
-@partial(jax.jit, compiler_options=QUICK)
+@partial(jax.jit, compiler_options=QUICK_COMPILE)
 def begin(
     leg: Leg, lam: Float[Array, ""], whitening: Whitening, u: Float[HostOrDevice, "chain dim"]
 ) -> hmc.HMCState:
@@ -66,7 +66,7 @@ def begin(
     return jax.vmap(one)(jnp.asarray(u))
 
 
-@partial(jax.jit, compiler_options=QUICK)
+@partial(jax.jit, compiler_options=QUICK_COMPILE)
 def fresh_steps(size: Float[Array, ""]) -> DualAveragingAdaptationState:
     """The step-size adaptation at its beginning."""
     start, _, _ = dual_averaging_adaptation(0.8)  # the target plays no part in the beginning
@@ -76,7 +76,7 @@ def fresh_steps(size: Float[Array, ""]) -> DualAveragingAdaptationState:
     )
 
 
-@partial(jax.jit, static_argnames=("kernel", "iterations"), compiler_options=QUICK)
+@partial(jax.jit, static_argnames=("kernel", "iterations"), compiler_options=QUICK_COMPILE)
 def advance(
     leg: Leg,
     lam: Float[Array, ""],
@@ -126,7 +126,7 @@ def advance(
     return lanes, trace._replace(x=whitening.location + trace.x @ whitening.factor.T)
 
 
-@partial(jax.jit, static_argnames="count", compiler_options=QUICK)
+@partial(jax.jit, static_argnames="count", compiler_options=QUICK_COMPILE)
 def exact_draws(reference: Reference, key: Key[Array, ""], count: int) -> Float[Array, "draw dim"]:
     """Independent draws of a reference."""
     return jax.vmap(reference.sample)(jax.random.split(key, count))

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from refti.models.batching import log_densities
-from refti.models.density import Density, Opaque
+from refti.models.density import Density, ValueOnlyDensity
 from refti.models.model import ValueAndGradient
 from refti.paths.path import Leg
 from refti.references.base import Reference
@@ -94,7 +94,7 @@ def paid(density: Density, x: np.ndarray, meter: Meter) -> np.ndarray:
     new = x[~known]
     if len(new):
         meter.reserve(len(new))
-        fresh = density.log_densities(new) if isinstance(density, Opaque) else None
+        fresh = density.log_densities(new) if isinstance(density, ValueOnlyDensity) else None
         found[~known] = _by_jax(density, new, meter) if fresh is None else fresh
         meter.paid.keep(density, new, found[~known])
     return found

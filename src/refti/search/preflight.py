@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from refti.errors import ModelError
-from refti.models.determinism import refuse_chance
+from refti.models.determinism import require_deterministic
 from refti.models.model import Model, ValueAndGradient
 
 STARTS = 32
@@ -43,7 +43,7 @@ def preflight(
     starts = candidates[inside][np.argsort(-values[inside])]
     if np.isnan(gradients).all():  # known by values alone
         best = np.sort(values[inside])[::-1][:POINTS]
-        refuse_chance("The log density", best, model.log_densities(starts[:POINTS]))
+        require_deterministic("The log density", best, model.log_densities(starts[:POINTS]))
         return starts
     faults = []
     if not np.any(gradients[inside] != 0):

@@ -69,7 +69,7 @@ def structure(sites: Mapping[str, Site]) -> dict[str, str]:
     }
 
 
-def unsteady(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
+def structure_changes(one: Mapping[str, str], other: Mapping[str, str]) -> list[str]:
     """How the structures of two runs differ."""
     return [
         f'Site "{name}" is {one.get(name, "absent")} in one run of the model and '

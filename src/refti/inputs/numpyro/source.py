@@ -27,8 +27,8 @@ from refti.inputs.numpyro.sites import (
     of_kind,
 )
 from refti.inputs.numpyro.space import Latent, NumPyroSpace, latents
-from refti.inputs.numpyro.trial import RADIUS, tried
-from refti.models.density import Density, Product, trace, traced
+from refti.inputs.numpyro.trial import RADIUS, try_model
+from refti.models.density import Density, ProductDensity, to_density, trace
 from refti.models.model import Model
 from refti.models.user_functions import first_line, warn_of_32_bits, where
 
@@ -56,22 +56,22 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
         outline = _told(lambda: _outline(call))
         _refuse(outline.faults)
         space = NumPyroSpace(call, outline.latents)
-        trial = _told(lambda: tried(space, outline.structure))
+        trial = _told(lambda: try_model(space, outline.structure))
         _refuse(trial.faults)
         for doubt in (*outline.doubts, *trial.doubts):
             warnings.warn(doubt, stacklevel=2)
         prior = _factor(space, ("latent", "factor"))
         warn_of_32_bits(prior, "The prior of the NumPyro model", stacklevel=3)
-        density: Density = traced(prior)
+        density: Density = to_density(prior)
         apart = "observed" in outline.kinds
         if apart:
             likelihood = _factor(space, ("observed",))
             warn_of_32_bits(likelihood, "The likelihood of the NumPyro model", stacklevel=3)
-            density = Product((density, traced(likelihood)))
+            density = ProductDensity((density, to_density(likelihood)))
         return Model.assembled(
             space,
             density,
-            prior=traced(prior) if apart else None,
+            prior=to_density(prior) if apart else None,
             start=trial.start,
             source=f"NumPyro {numpyro.__version__}",
         )

@@ -12,10 +12,10 @@ from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
 from jaxtyping import Array, Bool, Float, Key
 from numpyro.distributions.distribution import MaskedDistribution
 
-from refti.inputs.numpyro.faults import structure, unsteady
+from refti.inputs.numpyro.faults import structure, structure_changes
 from refti.inputs.numpyro.sites import Site, family, is_latent, kind, layers, log_probabilities
 from refti.inputs.numpyro.space import NumPyroSpace
-from refti.models.density import QUICK
+from refti.models.density import QUICK_COMPILE
 
 RADIUS = 2.0  # of unconstrained coordinates at which the model is tried, as NumPyro does
 STARTS = 20
@@ -45,12 +45,14 @@ class Numbers(NamedTuple):
     outside: Array | int
 
 
-def tried(space: NumPyroSpace, expected: Mapping[str, str]) -> Trial:
+def try_model(space: NumPyroSpace, expected: Mapping[str, str]) -> Trial:
     """The outcome of runs at one point that should be alike, and of some at others."""
     rng = np.random.default_rng(0)
     points = rng.uniform(-RADIUS, RADIUS, (STARTS, len(space.coordinates)))
     run, again = _Run(space), _Run(space)
-    changing = unsteady(expected, run.structure) or unsteady(run.structure, again.structure)
+    changing = structure_changes(expected, run.structure) or structure_changes(
+        run.structure, again.structure
+    )
     if changing:
         return Trial(changing, [], points[0])
     numbers = run(points[0], 0)
@@ -80,7 +82,7 @@ class _Run:
         self._form = jax.tree.structure(outputs)
         self._compute = jax.jit(
             lambda data, *at: jaxpr_as_fun(ClosedJaxpr(self._program.jaxpr, data))(*at),
-            compiler_options=QUICK,
+            compiler_options=QUICK_COMPILE,
         )
 
     def __call__(self, x: np.ndarray, seed: int) -> dict[str, Numbers]:

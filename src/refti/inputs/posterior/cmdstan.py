@@ -25,7 +25,7 @@ class _Chain:
     rows: list[tuple[int, list[str]]]
 
 
-def chains_of(files: Sequence[Path], wanted: Collection[str]) -> dict[str, np.ndarray]:
+def read_chains(files: Sequence[Path], wanted: Collection[str]) -> dict[str, np.ndarray]:
     """The variables wanted, [chain, draw, ...]; [draw, ...] if the chains differ in length.
 
     Names that no file has are not in the result; names that all have but are not wanted are in it

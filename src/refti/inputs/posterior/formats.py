@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from refti.errors import ModelError
-from refti.inputs.posterior.cmdstan import chains_of
+from refti.inputs.posterior.cmdstan import read_chains
 
 if TYPE_CHECKING:
     import xarray
@@ -30,7 +30,7 @@ Posterior = Mapping[Any, Any] | HasPosterior | File | Sequence[File]
 """A dictionary, an xarray Dataset or DataTree, an InferenceData, or files."""
 
 
-def named_draws(posterior: Posterior, wanted: Iterable[str]) -> dict[str, np.ndarray]:
+def read_draws(posterior: Posterior, wanted: Iterable[str]) -> dict[str, np.ndarray]:
     """The draws of the parameters wanted, [draw, ...] or [chain, draw, ...]; others are left out.
 
     Args:
@@ -60,7 +60,7 @@ def _of_files(files: Sequence[Path], names: Sequence[str]) -> dict[str, np.ndarr
         if not file.is_file():
             raise ModelError(f"draws= names the file {file}, which is not there.")
     if all(file.suffix == ".csv" for file in files):
-        held = chains_of(files, names)
+        held = read_chains(files, names)
         _expect(names, held, files[0].name)
         return {name: held[name] for name in names}
     if len(files) == 1 and files[0].suffix == ".nc":

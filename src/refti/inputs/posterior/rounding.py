@@ -8,7 +8,7 @@ import numpy as np
 LOST = 1e-5
 
 
-def restored(values: np.ndarray) -> np.ndarray:
+def undo_rounding(values: np.ndarray) -> np.ndarray:
     """Draws [n, *shape] that sum to one, have length one or are symmetric, exactly so again.
 
     What holds in every draw up to the digits lost is taken to be a constraint: a simplex, a unit

@@ -12,7 +12,7 @@ import numpy as np
 
 from refti.inputs.pymc.graph import Graphs, all_digits
 from refti.inputs.pymc.host import host
-from refti.models.density import Density, trace, traced
+from refti.models.density import Density, to_density, trace
 
 Backend = Literal["jax", "numba", "pytensor"]
 TITLES: dict[Backend, str] = {"jax": "JAX", "numba": "Numba", "pytensor": "PyTensor"}
@@ -48,7 +48,7 @@ def _by_jax(graphs: Graphs, output: Any) -> Density:
     get_mode("JAX").including(_bounds(graphs)).optimizer.rewrite(program)
     with jax.enable_x64(True):
         function = funcify(program)
-        return traced(trace(lambda x: function(x)[0], graphs.dim))
+        return to_density(trace(lambda x: function(x)[0], graphs.dim))
 
 
 def _jax_funcify() -> Callable[[Any], Callable[..., Any]]:

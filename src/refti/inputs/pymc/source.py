@@ -17,8 +17,8 @@ from refti.inputs.pymc import faults
 from refti.inputs.pymc.backends import TITLES, Backend, compiled, density
 from refti.inputs.pymc.graph import Graphs, graphs
 from refti.inputs.pymc.space import PymcSpace
-from refti.models.batching import in_turn
-from refti.models.density import QUICK, Density, Product
+from refti.models.batching import one_by_one
+from refti.models.density import QUICK_COMPILE, Density, ProductDensity
 from refti.models.model import Model
 
 POINTS = 3
@@ -89,7 +89,7 @@ def _factors(said: Graphs, backend: Backend) -> tuple[Density | None, Density]:
     prior = density(said, said.prior, backend)
     if said.likelihood is None:
         return None, prior
-    return prior, Product((prior, density(said, said.likelihood, backend)))
+    return prior, ProductDensity((prior, density(said, said.likelihood, backend)))
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _disagreement(whole: Density, truth: _Truth) -> str | None:
     gradients of Gaussian processes in one of them and right ones in the other.
     """
     with jax.enable_x64(True):
-        one, batch = jax.jit(_value_and_gradient), jax.jit(_all, compiler_options=QUICK)
+        one, batch = jax.jit(_value_and_gradient), jax.jit(_all, compiler_options=QUICK_COMPILE)
         padded = jnp.asarray(np.resize(truth.points, (LANES, truth.points.shape[1])))
         single = [one(whole, jnp.asarray(x)) for x in truth.points]
         values, gradients = batch(whole, padded)
@@ -169,7 +169,7 @@ def _value_and_gradient(whole: Density, x: Any) -> Any:
 
 
 def _all(whole: Density, x: Any) -> Any:
-    return jax.vmap(lambda one: in_turn(_value_and_gradient, whole, one))(x)
+    return jax.vmap(lambda one: one_by_one(_value_and_gradient, whole, one))(x)
 
 
 def _difference(values: np.ndarray, gradients: np.ndarray, truth: _Truth) -> str | None:

@@ -48,16 +48,18 @@ class Call:
         """The answers at all points of a batch."""
         count = size_of(batch)
         if not self.vectorized:
-            return joined([self._one(batch, index) for index in range(count)])
+            return join_answers([self._one(batch, index) for index in range(count)])
         try:
-            return Answers(self._checked(self.raw(copied(batch)), count))
+            return Answers(self._checked(self.raw(copy_batch(batch)), count))
         except (Exception, SystemExit) as error:
             if self._is_told(error):
                 raise
             if count == 1:
-                return Answers(np.full(1, np.nan), {0: told(error)})
+                return Answers(np.full(1, np.nan), {0: describe_error(error)})
             # One bad point fails them all, so each is asked by itself.
-            return joined([self(part(batch, index, index + 1)) for index in range(count)])
+            return join_answers(
+                [self(slice_batch(batch, index, index + 1)) for index in range(count)]
+            )
 
     def raw(self, arguments: Mapping[str, Any]) -> Any:
         """What the function returns, whatever that is."""
@@ -74,7 +76,7 @@ class Call:
         except (Exception, SystemExit) as error:
             if self._is_told(error):
                 raise
-            return Answers(np.full(1, np.nan), {0: told(error)})
+            return Answers(np.full(1, np.nan), {0: describe_error(error)})
 
     def _is_told(self, error: BaseException) -> bool:
         """Whether an error is the user's to mend, now; once a run goes on it must not cost that."""
@@ -106,17 +108,17 @@ def size_of(batch: Batch) -> int:
     return len(next(iter(batch.values())))
 
 
-def part(batch: Batch, start: int, stop: int) -> dict[str, np.ndarray]:
+def slice_batch(batch: Batch, start: int, stop: int) -> dict[str, np.ndarray]:
     """Some points of a batch."""
     return {name: values[start:stop] for name, values in batch.items()}
 
 
-def copied(batch: Batch) -> dict[str, np.ndarray]:
+def copy_batch(batch: Batch) -> dict[str, np.ndarray]:
     """A batch of its own, which a function may do with as it likes."""
     return {name: np.array(values, dtype=np.float64) for name, values in batch.items()}
 
 
-def joined(parts: list[Answers]) -> Answers:
+def join_answers(parts: list[Answers]) -> Answers:
     """The answers of several batches, one after the other."""
     messages, done = {}, 0
     for answers in parts:
@@ -125,7 +127,7 @@ def joined(parts: list[Answers]) -> Answers:
     return Answers(np.concatenate([answers.values for answers in parts]), messages)
 
 
-def told(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An exception in one line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__

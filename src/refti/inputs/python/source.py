@@ -14,15 +14,20 @@ import jax.numpy as jnp
 import numpy as np
 
 from refti.errors import ModelError
-from refti.inputs.python.calls import Batch, Call, Style, copied, size_of
-from refti.inputs.python.workers import Workers, wanted
-from refti.models.density import Opaque
-from refti.models.determinism import refuse_chance
+from refti.inputs.python.calls import Batch, Call, Style, copy_batch, size_of
+from refti.inputs.python.workers import Workers, choose_processes
+from refti.models.density import ValueOnlyDensity
+from refti.models.determinism import require_deterministic
 from refti.models.model import Model
 from refti.models.rejections import Rejections
 from refti.models.space import SupportedSpace
 from refti.models.supports import Support
-from refti.models.user_functions import given_functions, named_parameters, start_of, wants_keywords
+from refti.models.user_functions import (
+    name_parameters,
+    require_functions,
+    unconstrain_start,
+    wants_keywords,
+)
 
 WIDTHS = (16, 256)  # points for which the map to the parameters is compiled
 TRIES = 16  # points tried before a function counts as failing everywhere
@@ -58,7 +63,7 @@ def from_callable(
         processes: in how many processes it is called; 1 is here. If not given, here where a call
             takes less than a millisecond, and one for each core otherwise.
     """
-    given = given_functions(
+    given = require_functions(
         {"log_density": log_density, "log_prior": log_prior, "log_likelihood": log_likelihood}
     )
     if processes is not None and (
@@ -67,9 +72,9 @@ def from_callable(
         raise ModelError(
             f"processes= must be a whole number of at least 1, or None; got {processes!r}."
         )
-    space = SupportedSpace(named_parameters(parameters, dim))
+    space = SupportedSpace(name_parameters(parameters, dim))
     with jax.enable_x64(True):
-        begin = start_of(space, start, takes_vector=dim is not None)
+        begin = unconstrain_start(space, start, takes_vector=dim is not None)
         points, refusals = _Points(space, is_vector=dim is not None), _Refusals()
         factors: dict[str, _BlackBox] = {}
         for role, function in given.items():
@@ -79,7 +84,7 @@ def from_callable(
             seconds = _tried(call, points, begin)
             # A run must not end for a None at a far point: from here on it is a rejection.
             call = replace(call, forgiving=True)
-            workers = Workers(call, wanted(processes, seconds, vectorized))
+            workers = Workers(call, choose_processes(processes, seconds, vectorized))
             factors[role] = _BlackBox(points, workers, refusals, role != "log_likelihood")
     split = len(factors) > 1
     most = max(factor.workers.processes for factor in factors.values())
@@ -144,7 +149,7 @@ class _Refusals:
         return self._known
 
 
-class _BlackBox(Opaque):
+class _BlackBox(ValueOnlyDensity):
     """One function of the user's as a density of unconstrained coordinates."""
 
     def __init__(self, points: _Points, workers: Workers, refusals: _Refusals, with_jacobian: bool):
@@ -161,10 +166,10 @@ class _BlackBox(Opaque):
         return answers.values + (jacobians if self._with_jacobian else 0.0)
 
 
-class _BlackBoxes(Opaque):
+class _BlackBoxes(ValueOnlyDensity):
     """The product of functions; none is asked where one before it is zero already."""
 
-    def __init__(self, factors: tuple[Opaque, ...]):
+    def __init__(self, factors: tuple[ValueOnlyDensity, ...]):
         self._factors = factors
 
     def log_densities(self, x: np.ndarray) -> np.ndarray:
@@ -196,7 +201,7 @@ def _tried(call: Call, points: _Points, start: np.ndarray) -> float:
     begun = time.perf_counter()
     again = call(batch)
     seconds = time.perf_counter() - begun
-    refuse_chance(call.role, answers.values, again.values)
+    require_deterministic(call.role, answers.values, again.values)
     _refuse_writing(call, batch)
     return seconds
 
@@ -204,9 +209,9 @@ def _tried(call: Call, points: _Points, start: np.ndarray) -> float:
 def _refuse_writing(call: Call, batch: Batch) -> None:
     """Nothing, or a ModelError where the function writes to what it is given."""
     if call.vectorized:
-        handed: dict[str, Any] = copied(batch)
+        handed: dict[str, Any] = copy_batch(batch)
     else:
-        handed = {name: values[0] for name, values in copied(batch).items()}
+        handed = {name: values[0] for name, values in copy_batch(batch).items()}
     before = {name: np.array(value) for name, value in handed.items()}
     try:
         call.raw(handed)

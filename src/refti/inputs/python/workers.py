@@ -16,7 +16,15 @@ import cloudpickle
 import numpy as np
 
 from refti.errors import ModelError
-from refti.inputs.python.calls import Answers, Batch, Call, joined, part, size_of, told
+from refti.inputs.python.calls import (
+    Answers,
+    Batch,
+    Call,
+    describe_error,
+    join_answers,
+    size_of,
+    slice_batch,
+)
 
 SLOW = 1e-3  # seconds of a call above which processes are worth their messages
 IDLE = 300  # seconds after which a process without work ends
@@ -59,9 +67,9 @@ class Workers:
                 return self._beside(batch)
             except BrokenExecutor as error:
                 raise ModelError(
-                    f"{self.call.role} ends the processes it runs in ({told(error)}), twice over "
-                    "for the same points. Check that it neither exits nor runs out of memory, or "
-                    "use processes=1."
+                    f"{self.call.role} ends the processes it runs in ({describe_error(error)}), "
+                    "twice over for the same points. Check that it neither exits nor runs "
+                    "out of memory, or use processes=1."
                 ) from error
         with self._turn:
             return self.call(batch)
@@ -80,10 +88,10 @@ class Workers:
         edges = np.linspace(0, count, min(count, SHARES * self.processes) + 1).astype(int)
         try:
             todo = [
-                executor.submit(_work, part(batch, int(start), int(stop)))
+                executor.submit(_work, slice_batch(batch, int(start), int(stop)))
                 for start, stop in pairwise(edges)
             ]
-            return joined([task.result() for task in todo])
+            return join_answers([task.result() for task in todo])
         except BrokenExecutor:
             self._forget(executor)
             raise
@@ -97,9 +105,9 @@ class Workers:
                 except Exception as error:
                     self.processes = 1
                     warnings.warn(
-                        f"{self.call.role} cannot be sent to other processes ({told(error)}), so "
-                        "it is called in this one, one point at a time. Define it at the top of a "
-                        "module, or use processes=1.",
+                        f"{self.call.role} cannot be sent to other processes "
+                        f"({describe_error(error)}), so it is called in this one, one point at a "
+                        "time. Define it at the top of a module, or use processes=1.",
                         stacklevel=2,
                     )
             return self._executor
@@ -111,7 +119,7 @@ class Workers:
         _end(executor)
 
 
-def wanted(processes: int | None, seconds: float, vectorized: bool) -> int:
+def choose_processes(processes: int | None, seconds: float, vectorized: bool) -> int:
     """How many processes a function is called in, from the time that a call takes."""
     if processes is not None:
         return processes
@@ -153,7 +161,7 @@ def _begin(function: bytes) -> None:
 
 def _has_function() -> None:
     if "call" not in _HELD:
-        raise ImportError(told(_HELD["error"]))
+        raise ImportError(describe_error(_HELD["error"]))
 
 
 def _work(batch: Batch) -> Answers:

@@ -12,7 +12,7 @@ from blackjax.mcmc.metrics import Metric
 from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float, Int, Key
 
-from refti.models.batching import in_turn
+from refti.models.batching import one_by_one
 from refti.models.density import Density
 from refti.paths.path import Leg
 
@@ -121,11 +121,11 @@ def _never_nan(density: Density, x: Float[Array, " dim"]) -> Float[Array, ""]:
 
     @jax.custom_vjp
     def clean(x: Array) -> Array:
-        value = in_turn(_value, density, x)
+        value = one_by_one(_value, density, x)
         return jnp.where(jnp.isfinite(value), value, -jnp.inf)
 
     def forward(x: Array) -> tuple[Array, Array]:
-        value, gradient = in_turn(jax.value_and_grad(_value, argnums=1), density, x)
+        value, gradient = one_by_one(jax.value_and_grad(_value, argnums=1), density, x)
         usable = jnp.isfinite(value) & jnp.all(jnp.isfinite(gradient))
         value = jnp.where(jnp.isfinite(value), value, -jnp.inf)
         return value, jnp.where(usable, gradient, 0.0)

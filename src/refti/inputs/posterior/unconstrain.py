@@ -5,16 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from refti.errors import ModelError
-from refti.inputs.posterior.formats import Posterior, named_draws
-from refti.inputs.posterior.rounding import restored
+from refti.inputs.posterior.formats import Posterior, read_draws
+from refti.inputs.posterior.rounding import undo_rounding
 from refti.models.model import Model
 
 
-def unconstrained_draws(model: Model, draws: Posterior) -> np.ndarray:
+def unconstrain_draws(model: Model, draws: Posterior) -> np.ndarray:
     """The user's posterior draws as x[draw, dim], after their names and shapes were checked."""
     flat: dict[str, np.ndarray] = {}
     faults = []
-    held = named_draws(draws, model.parameters)
+    held = read_draws(draws, model.parameters)
     for name, parameter in model.parameters.items():
         values = held[name]
         lead = values.ndim - len(parameter.shape)
@@ -24,7 +24,7 @@ def unconstrained_draws(model: Model, draws: Posterior) -> np.ndarray:
                 f"*{parameter.shape}] or [chain, draw, *{parameter.shape}]."
             )
         else:
-            flat[name] = restored(values.reshape(-1, *parameter.shape))
+            flat[name] = undo_rounding(values.reshape(-1, *parameter.shape))
     if len({len(values) for values in flat.values()}) > 1:
         faults.append("draws= holds different numbers of draws for different parameters.")
     if faults:
