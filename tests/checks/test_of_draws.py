@@ -8,7 +8,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from refti.checks.of_draws import Check, check_legs, check_peak
+from refti.checks.check import Check
+from refti.checks.of_draws import check_legs
+from refti.checks.of_run import check_peak
 from refti.draws.draws import Draws
 
 CHAINS, DRAWS = 8, 500

@@ -17,7 +17,7 @@ from scipy import integrate, stats
 
 import refti
 from refti import suite
-from refti.checks.of_draws import Check
+from refti.checks.check import Check
 
 TOO_FAR = 4.0
 

@@ -1,44 +1,18 @@
-"""Checks: what must hold for an estimate to be trusted, each a record with advice in words."""
+"""Checks of the draws of the legs, and of the estimates made from them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 
 import numpy as np
 
+from refti.checks.check import Check, at_least, at_most
 from refti.checks.pareto import pareto_shape
+from refti.checks.tuning import TUNING
 from refti.draws import autocorrelation
 from refti.draws.draws import Draws
 from refti.draws.support_share import Share
 from refti.estimators import Estimate, add, influence, mbar
-
-MOST_DIVERGENCES = 0.005  # the share of a rung's trajectories
-
-
-@dataclass(frozen=True)
-class Check:
-    """One reason to trust a result, or not to: `advice` says what to do where it is not ok."""
-
-    name: str
-    value: float
-    threshold: float
-    ok: bool
-    advice: str
-
-    def __str__(self) -> str:
-        state = "ok" if self.ok else f"FAILED: {self.advice}"
-        return f"{self.name}: {self.value:.3g} (threshold {self.threshold:.3g}) {state}"
-
-
-def at_most(name: str, value: float, threshold: float, advice: str) -> Check:
-    """A check that holds while the value does not exceed the threshold; NaN fails."""
-    return Check(name, float(value), threshold, bool(value <= threshold), advice)
-
-
-def at_least(name: str, value: float, threshold: float, advice: str) -> Check:
-    """A check that holds while the value reaches the threshold; NaN fails."""
-    return Check(name, float(value), threshold, bool(value >= threshold), advice)
 
 
 def check_legs(
@@ -54,53 +28,58 @@ def check_legs(
         at_most(
             "convergence",
             r_hats.max(),
-            1.03,
+            TUNING.most_r_hat,
             f"the chains of rung {int(r_hats.argmax())} disagree (R-hat); sample longer (warmup=, "
             "max_evaluations=), look for several modes, or reparametrise the model",
+            mended_by_draws=True,
         ),
         at_least(
             "effective draws",
             sizes.min(),
-            200.0,
+            TUNING.fewest_effective_draws,
             f"rung {int(sizes.argmin())} has too few effective draws for its error to be known; "
             "raise max_evaluations= or kept=",
+            mended_by_draws=True,
         ),
         at_most(
             "divergences",
             divergences.max(initial=0.0),
-            MOST_DIVERGENCES,
+            TUNING.most_divergences,
             "trajectories diverge at some rung: the density bends too sharply there; "
             "reparametrise the model, such as non-centred for a hierarchy",
         ),
         at_least(
             "overlap",
             overlaps.min(),
-            0.05,
+            TUNING.least_overlap,
             "neighbouring rungs hardly overlap; use more rungs where they are furthest apart, or "
             "a better reference",
         ),
         at_least(
             "exchange",
             np.nanmin(swaps, initial=1.0),
-            0.01,
+            TUNING.least_exchange,
             "neighbouring rungs hardly ever exchange positions, so a mode found by one stays "
             "unknown to the others; use more rungs or a better reference",
+            mended_by_draws=True,
         ),
         at_most(
             "halves",
             _distance(
                 *(_mbar_sum(halves) for halves in zip(*map(Draws.halves, legs), strict=True))
             ),
-            4.0,
+            TUNING.most_distance,
             "the first and the second half of the draws disagree by this many errors; raise "
             "warmup= and kept=",
+            mended_by_draws=True,
         ),
         at_most(
             "chains",
             max(float(autocorrelation.r_hat(series)) for series in total),
-            1.05,
+            TUNING.most_r_hat_of_the_estimate,
             "the chains give different estimates (R-hat of what they add to it); sample longer, "
             "or look for several modes",
+            mended_by_draws=True,
         ),
         *_check_tails(legs),
     ]
@@ -126,8 +105,8 @@ def _check_tails(legs: Sequence[Draws]) -> list[Check]:
         "use a reference with heavier tails, such as 'student', or more rungs"
     )
     return [
-        at_most("tail of the start", first, 0.7, advice),
-        at_most("tail of the end", last, 0.7, advice),
+        at_most("tail of the start", first, TUNING.most_tail_shape, advice, mended_by_draws=True),
+        at_most("tail of the end", last, TUNING.most_tail_shape, advice, mended_by_draws=True),
     ]
 
 
@@ -141,9 +120,10 @@ def check_estimates(
         at_most(
             "agreement",
             distance,
-            4.0,
+            TUNING.most_distance,
             "TI, stepping stone and MBAR disagree by this many errors; use more rungs or a better "
             "reference",
+            mended_by_draws=True,
         ),
         at_most(
             "target error",
@@ -151,6 +131,7 @@ def check_estimates(
             target_error,
             "the error asked for was not reached; raise max_evaluations=, max_seconds= or kept=, "
             "or use a better reference",
+            mended_by_draws=True,
         ),
     ]
 
@@ -162,14 +143,14 @@ def check_share(shares: Sequence[Share]) -> list[Check]:
         at_least(
             "support",
             min(share.inside / share.drawn for share in shares),
-            0.01,
+            TUNING.least_support,
             "hardly any of the reference lies where the density is positive; declare the bounds as "
             "supports, such as refti.positive()",
         ),
         at_most(
             "not a number",
             strangest.not_a_number / strangest.drawn,
-            0.5,
+            TUNING.most_not_a_number,
             "the density is NaN or infinite on most of the reference, such as at unconstrained "
             f"x = {strangest.example}, and counts as zero there; mend it or declare its support",
         ),
@@ -181,84 +162,6 @@ def check_share(shares: Sequence[Share]) -> list[Check]:
             f"{strangest.example}, so the evidence is not finite; mend the log density there",
         ),
     ]
-
-
-def check_peak(height: float, mass: float, dim: int) -> Check:
-    """Whether the highest point found stands no higher than a density of this dimension has it.
-
-    A Gaussian's mode is half the dimension, in nats, above its draws, and that of heavier tails a
-    few times that. A density that grows without bound towards a point has it anywhere. A higher
-    mode is no matter where next to nothing of the evidence lies about it, as in hierarchies whose
-    scale is a parameter: the smaller the scale, the higher the density, and the narrower.
-
-    Args:
-        height: of the peak above the median draw, in nats.
-        mass: the log of the peak's share of the evidence by Laplace's approximation; NaN where it
-            has no curvature, as a spike without a top has none.
-        dim: the number of parameters.
-    """
-    size = 10.0 + dim
-    found = at_most(
-        "peak",
-        height / size,
-        1.0,
-        "the density has a spike far above all draws and may be unbounded there, so its evidence "
-        "may be infinite; bound the parameters away from it, or reparametrise the model (a "
-        "hierarchy non-centred)",
-    )
-    # Laplace's approximation may be off by a good part of a nat for each parameter.
-    return replace(found, ok=found.ok or bool(mass < -size / 2))
-
-
-def check_solver(stopped: float) -> Check:
-    """Whether solvers of differential equations were hardly ever stopped on the path.
-
-    Args:
-        stopped: the share of the path's evaluations that were given up for taking too long.
-    """
-    return at_most(
-        "solver",
-        stopped,
-        0.001,
-        "the solver of the model's differential equations was stopped at this share of the points "
-        "on the path, which counted as density zero, so the evidence may be too low; raise "
-        "solver_limit= of refti.from_stan (--solver-limit), or use a solver for stiff equations, "
-        "such as ode_bdf",
-    )
-
-
-def check_modes(modes: int, chains: int) -> Check:
-    """Whether every mode that was found has a chain to tell of it."""
-    return at_most(
-        "modes",
-        float(modes),
-        float(chains),
-        "the density has more modes than there are chains to set out from them; raise chains=",
-    )
-
-
-def check_end(reason: str | None) -> Check:
-    """Whether the run came to its own end."""
-    return at_most(
-        "finished", 0.0 if reason is None else 1.0, 0.0, f"the run was ended early: {reason}"
-    )
-
-
-def check_prior(estimate: Estimate) -> Check:
-    """Whether the prior alone integrates to one; NaN where its integral was not found."""
-    allowed = max(0.05, 4 * estimate.error)
-    advice = (
-        f"the prior integrates to exp({estimate.value:.3f}), not to 1: a constant is missing, such "
-        "as the factor 2 of a half-normal, or a Jacobian"
-    )
-    if not np.isfinite(estimate.value):
-        advice = (
-            "the prior's own integral was not found, so an improper prior or a missing constant "
-            "would go unseen: write the prior in a form that is easier to sample (a scale that "
-            "multiplies standard normals, say), or see by hand that it integrates to 1 and set "
-            "check_prior=False"
-        )
-    return at_most("prior", abs(estimate.value), allowed, advice)
 
 
 def _mbar_sum(legs: Sequence[Draws]) -> Estimate:

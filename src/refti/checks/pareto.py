@@ -5,9 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-FEWEST = 5  # weights in the tail below which nothing can be said
-LOG_HEAVIEST = np.log(10.0)  # of the largest weight over the mean, below which none dominates
-PRIOR_WEIGHT, PRIOR_SHAPE = 10.0, 0.5  # what the estimate of the shape is drawn towards
+from refti.checks.tuning import TUNING
 
 
 def pareto_shape(log_weights: NDArray[np.float64]) -> float:
@@ -20,15 +18,16 @@ def pareto_shape(log_weights: NDArray[np.float64]) -> float:
     tail to speak of, 0; too few of them for a tail give inf.
     """
     ordered = np.sort(np.ravel(log_weights))
-    if -np.log(np.mean(np.exp(ordered - ordered[-1]))) < LOG_HEAVIEST:
+    if -np.log(np.mean(np.exp(ordered - ordered[-1]))) < np.log(TUNING.heaviest_weight):
         return 0.0
     count = int(min(0.2 * len(ordered), 3 * np.sqrt(len(ordered))))
-    if count < FEWEST:
+    if count < TUNING.fewest_in_tail:
         return np.inf
     tail = np.exp(ordered[-count:] - ordered[-1])
     excess = tail - np.exp(ordered[-count - 1] - ordered[-1])
     shape = _zhang_stephens(np.maximum(excess, 1e-300))
-    return float((count * shape + PRIOR_WEIGHT * PRIOR_SHAPE) / (count + PRIOR_WEIGHT))
+    prior = TUNING.tail_prior_weights
+    return float((count * shape + prior * TUNING.tail_prior_shape) / (count + prior))
 
 
 def _zhang_stephens(excess: NDArray[np.float64]) -> float:

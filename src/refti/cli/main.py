@@ -87,7 +87,7 @@ def run(
     by its name; a Stan program that is given with several data sets is named by the data.
     """
     import refti
-    from refti.run.rounds import INTERRUPTED
+    from refti.checks.ended import Ended
 
     files = _data_files(targets, data)
     names = _distinct_names(targets, files)
@@ -120,7 +120,7 @@ def run(
                 raise
             refused[name] = str(error)  # one bad model must not cost the others
             continue
-        if results[name].settings.get("ended") == INTERRUPTED:
+        if results[name].settings.get("ended") == Ended.INTERRUPTED.value:
             break
         kept.append(name)
     trusted = not refused and all(result.trusted for result in results.values())

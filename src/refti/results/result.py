@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import xarray
 
-from refti.checks.of_draws import Check
+from refti.checks.check import Check
 from refti.draws.draws import Draws
 from refti.errors import NotTrustedError, SettingsError, StoreError
 from refti.estimators import Estimate
@@ -182,4 +182,12 @@ def _estimate(parts: Mapping[str, Any]) -> Estimate:
 
 def _check(parts: Mapping[str, Any]) -> Check:
     numbers = {name: float(parts[name]) for name in ("value", "threshold")}
-    return Check(parts["name"], **numbers, ok=parts["ok"], advice=parts["advice"])
+    # Results saved before this was a field of a check have none.
+    mended_by_draws = parts.get("mended_by_draws", False)
+    return Check(
+        parts["name"],
+        **numbers,
+        ok=parts["ok"],
+        advice=parts["advice"],
+        mended_by_draws=mended_by_draws,
+    )

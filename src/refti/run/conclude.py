@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 import numpy as np
 import xarray
 
-from refti.checks.of_draws import Check, check_estimates, check_legs, check_share
+from refti.checks.check import Check
+from refti.checks.of_draws import check_estimates, check_legs, check_share
 from refti.draws.support_share import Share
 from refti.estimators import Estimate, estimate_path
 from refti.models.model import Model
@@ -29,11 +30,6 @@ class Conclusion:
     samples: Sequence[LegSample]
     estimates: Mapping[str, Estimate]
     checks: tuple[Check, ...]
-
-    @property
-    def failed(self) -> set[str]:
-        """The names of the checks that do not hold."""
-        return {check.name for check in self.checks if not check.ok}
 
 
 def conclude(path: Path, samples: Sequence[LegSample], asked: Settings) -> Conclusion:

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from refti import progress as reporters
-from refti.checks.of_draws import (
-    Check,
+from refti.checks.check import Check
+from refti.checks.ended import Ended
+from refti.checks.of_run import (
     check_end,
     check_modes,
     check_peak,
-    check_prior,
+    check_prior_integral,
     check_solver,
 )
 from refti.errors import RefTIError, SamplingError
@@ -31,7 +32,7 @@ from refti.run import settings as options
 from refti.run import store as stores
 from refti.run.conclude import Kind, result
 from refti.run.plan import Planner, Route
-from refti.run.rounds import INTERRUPTED, Loop, Outcome
+from refti.run.rounds import Loop, Outcome
 from refti.run.settings import ReferenceLike, Settings
 from refti.run.suitability import check_stations, expect_model, suited
 from refti.sampling.computing import computing
@@ -230,17 +231,19 @@ def _run(
         asked=asked,
         more_checks=checks,
         cost=meter.read(),
-        facts=_facts(outcome) | _told_by(models, rejected) | {"ended": ended},
+        facts=_facts(outcome)
+        | _told_by(models, rejected)
+        | {"ended": None if ended is None else ended.value},
     )
     # A spent budget is a setting's own end, but an interrupted run is to be made again.
-    if store is not None and ended != INTERRUPTED:
+    if store is not None and ended is not Ended.INTERRUPTED:
         finished.save(store)
     return finished
 
 
 def _more_checks(
     kind: type[Result], model: Model, outcome: Outcome, asked: Settings, meter: Meter
-) -> tuple[list[Check], str | None]:
+) -> tuple[list[Check], Ended | None]:
     """The checks that need more than the draws, and why the run ended early if it did."""
     explored = outcome.route.explored
     checks, ended = [check_modes(_modes(outcome), asked.chains)], outcome.ended
@@ -251,9 +254,9 @@ def _more_checks(
         checks.append(check_peak(height, explored.mode.log_mass - log_z, model.dim))
     if asked.check_prior and model.prior is not None and ended is None:
         try:
-            checks.append(check_prior(_prior_integral(model, asked, meter)))
+            checks.append(check_prior_integral(_prior_integral(model, asked, meter)))
         except KeyboardInterrupt:  # may not cost the result that is there already
-            ended = INTERRUPTED
+            ended = Ended.INTERRUPTED
     return [check_end(ended), *checks], ended
 
 
@@ -277,7 +280,7 @@ def _prior_integral(model: Model, asked: Settings, meter: Meter) -> Estimate:
         return Estimate(float("nan"), 0.0)
     cost = alone.cost
     meter.count(gradients=cost.gradient_evaluations, densities=cost.density_evaluations)
-    if alone.settings["ended"] == INTERRUPTED:
+    if alone.settings["ended"] == Ended.INTERRUPTED.value:
         raise KeyboardInterrupt
     return alone.estimates["mbar"]
 

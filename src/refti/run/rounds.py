@@ -7,7 +7,8 @@ from functools import partial
 
 import numpy as np
 
-from refti.checks.of_draws import MOST_DIVERGENCES
+from refti.checks.ended import Ended
+from refti.checks.tuning import TUNING as CHECKS
 from refti.draws import autocorrelation
 from refti.errors import SamplingError
 from refti.estimators import influence, mbar
@@ -34,23 +35,6 @@ GENTLE_ROUNDS = 4  # in which divergences may be mended by shorter steps
 REFITS = 2
 REFIT_GAIN = 0.7  # of the present length that a refitted reference must come down to
 
-# Why a run ended early.
-OUT_OF_BUDGET = "its budget is spent (max_seconds=, max_evaluations=)"
-INTERRUPTED = "it was interrupted"
-
-# More draws can mend these; where another check fails, more draws would be for nothing.
-MENDED_BY_DRAWS = {
-    "agreement",
-    "chains",
-    "convergence",
-    "effective draws",
-    "exchange",
-    "halves",
-    "tail of the end",
-    "tail of the start",
-    "target error",
-}
-
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
@@ -59,7 +43,7 @@ class Outcome:
     route: Route
     conclusion: Conclusion
     rounds: int
-    ended: str | None
+    ended: Ended | None
 
 
 @dataclass
@@ -77,15 +61,15 @@ class Loop:
 
     def run(self) -> Outcome:
         """Rounds until the checks hold, nothing more can be mended, or the budget is spent."""
-        ended = None
+        ended: Ended | None = None
         try:
             self._go()
         except OutOfBudgetError:
-            ended = OUT_OF_BUDGET
+            ended = Ended.OUT_OF_BUDGET
         except KeyboardInterrupt:
             if not self._can_conclude and self.latest is None:
                 raise
-            ended = INTERRUPTED
+            ended = Ended.INTERRUPTED
         if self._can_conclude:
             return Outcome(self.route, self._conclusion(), self.rounds, ended)
         if self.latest is None:
@@ -103,8 +87,10 @@ class Loop:
             if self.asked.kept is not None:
                 return
             conclusion = self._conclusion()
-            mended = MENDED_BY_DRAWS | ({"divergences"} if index < GENTLE_ROUNDS else set())
-            if not conclusion.failed or not conclusion.failed <= mended:
+            mended = {"divergences"} if index < GENTLE_ROUNDS else set()
+            failed = [check for check in conclusion.checks if not check.ok]
+            # Where another check fails, more draws would be for nothing.
+            if not failed or not all(c.mended_by_draws or c.name in mended for c in failed):
                 return
             if index >= 2 and self._is_hopeless(conclusion):
                 return
@@ -242,7 +228,7 @@ def allotted(state: LegState) -> LegState:
 def soothed(state: LegState) -> LegState:
     """The leg with shorter steps where so many trajectories diverged that trust is at stake."""
     latest = state.blocks[len(state.blocks) // 2 :]  # those before had longer steps
-    often = np.mean([block.divergences for block in latest], axis=0) > MOST_DIVERGENCES / 2
+    often = np.mean([block.divergences for block in latest], axis=0) > CHECKS.most_divergences / 2
     rungs = [gentler(rung) if bad else rung for rung, bad in zip(state.rungs, often, strict=True)]
     return replace(state, rungs=tuple(rungs))
 

@@ -1,0 +1,91 @@
+"""Checks of what the run tells beside its draws: its end, the modes, the peak, prior and solver."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from refti.checks.check import Check, at_most
+from refti.checks.ended import Ended
+from refti.checks.tuning import TUNING
+from refti.estimators import Estimate
+
+
+def check_peak(height: float, mass: float, dim: int) -> Check:
+    """Whether the highest point found stands no higher than a density of this dimension has it.
+
+    A Gaussian's mode is half the dimension, in nats, above its draws, and that of heavier tails a
+    few times that. A density that grows without bound towards a point has it anywhere. A higher
+    mode is no matter where next to nothing of the evidence lies about it, as in hierarchies whose
+    scale is a parameter: the smaller the scale, the higher the density, and the narrower.
+
+    Args:
+        height: of the peak above the median draw, in nats.
+        mass: the log of the peak's share of the evidence by Laplace's approximation; NaN where it
+            has no curvature, as a spike without a top has none.
+        dim: the number of parameters.
+    """
+    size = TUNING.peak_allowance + dim
+    found = at_most(
+        "peak",
+        height / size,
+        1.0,
+        "the density has a spike far above all draws and may be unbounded there, so its evidence "
+        "may be infinite; bound the parameters away from it, or reparametrise the model (a "
+        "hierarchy non-centred)",
+    )
+    # Laplace's approximation may be off by a good part of a nat for each parameter.
+    return replace(found, ok=found.ok or bool(mass < -size / 2))
+
+
+def check_solver(stopped: float) -> Check:
+    """Whether solvers of differential equations were hardly ever stopped on the path.
+
+    Args:
+        stopped: the share of the path's evaluations that were given up for taking too long.
+    """
+    return at_most(
+        "solver",
+        stopped,
+        TUNING.most_stopped,
+        "the solver of the model's differential equations was stopped at this share of the points "
+        "on the path, which counted as density zero, so the evidence may be too low; raise "
+        "solver_limit= of refti.from_stan (--solver-limit), or use a solver for stiff equations, "
+        "such as ode_bdf",
+    )
+
+
+def check_modes(modes: int, chains: int) -> Check:
+    """Whether every mode that was found has a chain to tell of it."""
+    return at_most(
+        "modes",
+        float(modes),
+        float(chains),
+        "the density has more modes than there are chains to set out from them; raise chains=",
+    )
+
+
+def check_end(ended: Ended | None) -> Check:
+    """Whether the run came to its own end."""
+    sentence = None if ended is None else ended.sentence
+    return at_most(
+        "finished", 0.0 if ended is None else 1.0, 0.0, f"the run was ended early: {sentence}"
+    )
+
+
+def check_prior_integral(estimate: Estimate) -> Check:
+    """Whether the prior alone integrates to one; NaN where its integral was not found."""
+    allowed = max(TUNING.prior_tolerance, TUNING.most_distance * estimate.error)
+    advice = (
+        f"the prior integrates to exp({estimate.value:.3f}), not to 1: a constant is missing, such "
+        "as the factor 2 of a half-normal, or a Jacobian"
+    )
+    if not np.isfinite(estimate.value):
+        advice = (
+            "the prior's own integral was not found, so an improper prior or a missing constant "
+            "would go unseen: write the prior in a form that is easier to sample (a scale that "
+            "multiplies standard normals, say), or see by hand that it integrates to 1 and set "
+            "check_prior=False"
+        )
+    return at_most("prior", abs(estimate.value), allowed, advice)

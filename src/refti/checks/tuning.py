@@ -1,0 +1,44 @@
+"""The thresholds of the checks, and the numbers by which tails of weights are judged."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from refti.tuning import tuned
+
+
+@dataclass(frozen=True)
+class CheckTuning:
+    """What a result may be like and still be trusted."""
+
+    most_r_hat: float = tuned(1.03, "R-hat of a rung's chains; above it they are not yet mixed")
+    most_r_hat_of_the_estimate: float = tuned(
+        1.05, "R-hat of what the chains add to the estimate, noisier than that of a rung"
+    )
+    fewest_effective_draws: float = tuned(200.0, "of a rung, for the error itself to be known")
+    most_divergences: float = tuned(0.005, "share of a rung's trajectories that diverge")
+    least_overlap: float = tuned(0.05, "of neighbouring rungs; below it bridges are guesses")
+    least_exchange: float = tuned(0.01, "share of exchanges made of those tried by a pair of rungs")
+    most_distance: float = tuned(
+        4.0, "errors between two estimates of the same thing; by chance once in 16,000"
+    )
+    most_tail_shape: float = tuned(0.7, "Pareto k of weights, as Vehtari et al. (2024) advise")
+    least_support: float = tuned(0.01, "share of a leg's start inside the support of its end")
+    most_not_a_number: float = tuned(0.5, "share of the reference's draws where the density is NaN")
+    peak_allowance: float = tuned(
+        10.0, "nats beside the dimension by which a peak may stand above the draws"
+    )
+    most_stopped: float = tuned(0.001, "share of the path's evaluations that solvers gave up")
+    prior_tolerance: float = tuned(0.05, "nats by which a prior's log integral may differ from 0")
+
+    fewest_in_tail: int = tuned(5, "weights in a tail; of fewer nothing can be said")
+    heaviest_weight: float = tuned(
+        10.0, "of the largest weight over the mean; below it no weight dominates"
+    )
+    tail_prior_weights: float = tuned(
+        10.0, "weights that the shape's prior counts for, as Vehtari et al. (2024) have it"
+    )
+    tail_prior_shape: float = tuned(0.5, "shape that the estimate is drawn towards")
+
+
+TUNING = CheckTuning()
