@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: venv demo test long table calibration speed careful growth sources zoo studies blackbox reproduction bits covid clean
+.PHONY: venv demo test long table calibration speed careful growth sources zoo studies blackbox reproduction bits map covid clean
 
 venv: $(READY)
 
@@ -63,6 +63,10 @@ reproduction: venv
 # Whether two revisions give the same numbers to the last bit: make bits OLD=revision [NEW=revision].
 bits: venv
 	$(BIN)/python -m benchmarks.same_bits --old $(OLD) $(if $(NEW),--new $(NEW))
+
+# Folders, sizes, import levels and the files that evidence() passes through: make map [REVISION=].
+map: venv
+	@$(BIN)/python -m benchmarks.house_map $(if $(REVISION),--revision $(REVISION))
 
 # After reproduction, whose evidences it confirms by another sampler and bridge sampling.
 covid: venv
