@@ -1,4 +1,4 @@
-"""Landscape: every mode of mixtures is found from anywhere, and improper densities are refused."""
+"""Modes: every mode of mixtures is found from anywhere, and improper densities are refused."""
 
 from __future__ import annotations
 
@@ -20,8 +20,9 @@ from refti.sampling.engine import engine
 from refti.sampling.evaluation import value_and_gradient
 from refti.sampling.metering import Meter
 from refti.search.mode import Mode, find_mode
-from refti.search.modes import Landscape, refuse_improper
+from refti.search.peaks import Modes
 from refti.search.preflight import preflight
+from refti.search.proper import require_proper
 
 
 def mixture(
@@ -36,8 +37,8 @@ def mixture(
     return refti.Model(log_density, dim=means.shape[1], start=start)
 
 
-def surveyed(model: refti.Model, seed: int = 0) -> Landscape:
-    """The landscape of a model, as a run comes to it."""
+def modes_of(model: refti.Model, seed: int = 0) -> Modes:
+    """The modes of a model, as a run comes to it."""
     with (
         computing(),
         engine(chains=8, kernel="hmc", stretch=25, seed=seed, meter=Meter()) as means,
@@ -60,7 +61,7 @@ def two_modes(dim: int, distance: float) -> tuple[np.ndarray, np.ndarray]:
 def test_both_modes_are_found_from_either_and_from_between(dim: int, distance: float, where: float):
     means, scales = two_modes(dim, distance)
     start = means[0] + where * (means[1] - means[0])
-    found = surveyed(mixture(means, scales, [0.9, 0.1], start), seed=int(10 * where))
+    found = modes_of(mixture(means, scales, [0.9, 0.1], start), seed=int(10 * where))
     assert found.peaks.shape == (2, dim)
     assert found.peaks == pytest.approx(means, abs=0.05)
     # The higher mode is the mode, wherever the first climb ended.
@@ -72,7 +73,7 @@ def test_both_modes_are_found_from_either_and_from_between(dim: int, distance: f
 @pytest.mark.parametrize("at", [0, 1], ids=["from the wide one", "from the narrow one"])
 def test_a_narrow_mode_far_from_a_wide_one(at: int):
     means, scales = np.array([[0.0, 0.0], [14.0, -6.0]]), np.array([[1.0, 1.0], [0.3, 0.3]])
-    found = surveyed(mixture(means, scales, [0.7, 0.3], means[at]))
+    found = modes_of(mixture(means, scales, [0.7, 0.3], means[at]))
     # Three tenths of the mass are the higher peak, for it is eleven times narrower.
     assert found.peaks.shape == (2, 2)
     assert found.peaks == pytest.approx(means[::-1], abs=0.05)
@@ -80,7 +81,7 @@ def test_a_narrow_mode_far_from_a_wide_one(at: int):
 
 def test_four_modes():
     means = np.array([[-12.0, -10.0], [-9.0, 11.0], [10.0, 8.0], [12.0, -13.0]])
-    found = surveyed(mixture(means, np.ones((4, 2)), [0.05, 0.1, 0.25, 0.6], np.zeros(2)))
+    found = modes_of(mixture(means, np.ones((4, 2)), [0.05, 0.1, 0.25, 0.6], np.zeros(2)))
     assert found.peaks.shape == (4, 2)
     assert found.peaks == pytest.approx(means[::-1], abs=0.05)
 
@@ -89,14 +90,14 @@ def test_a_mode_with_next_to_nothing_of_the_mass_is_left_out():
     means = np.array([[0.0, 0.0], [20.0, 0.0]])
     for weight, count in ((1e-3, 2), (1e-12, 1)):
         model = mixture(means, np.ones((2, 2)), [1 - weight, weight], means[0])
-        assert len(surveyed(model).peaks) == count
+        assert len(modes_of(model).peaks) == count
 
 
 @pytest.mark.parametrize("name", ["log_gamma", "student_multivariate"])
 def test_one_mode_is_one_peak(name: str):
     model = suite.find(name).model()
     for seed in range(3):
-        found = surveyed(model, seed)
+        found = modes_of(model, seed)
         assert found.peaks.shape == (1, model.dim)
         np.testing.assert_array_equal(found.peaks[0], found.mode.x)
         with jax.enable_x64(True):
@@ -105,7 +106,7 @@ def test_one_mode_is_one_peak(name: str):
 
 
 def test_where_there_is_no_curvature_starts_stand_in_for_peaks():
-    found = surveyed(refti.Model(lambda x: -jnp.sum(jnp.abs(x)), dim=2, start=[0.5, -0.7]))
+    found = modes_of(refti.Model(lambda x: -jnp.sum(jnp.abs(x)), dim=2, start=[0.5, -0.7]))
     assert len(found.peaks) > 8
     assert np.ptp(found.peaks, axis=0).min() > 1
     np.testing.assert_array_equal(found.factor, np.eye(2))
@@ -125,8 +126,8 @@ def mode_of_proper(model: refti.Model, seed: int = 0) -> Mode:
     with computing():
         leg = Leg(fit.placeholder("auto", model), model.density)
         evaluate = value_and_gradient(leg, 1.0, 8, Meter())
-        mode = find_mode(evaluate, preflight(model, evaluate, seed)[0])
-        refuse_improper(model, evaluate, mode, seed)
+        mode = find_mode(evaluate, preflight(model, evaluate, np.random.default_rng(seed))[0])
+        require_proper(model, evaluate, mode, np.random.default_rng(seed))
         return mode
 
 
@@ -197,7 +198,7 @@ def test_density_that_rises_until_it_overflows_is_refused_by_the_name_of_a_param
     # Flat in s is rising in log s, to where s itself is no longer a number.
     model = of(lambda a, s: -0.5 * a**2 + 0 * s, a=refti.real(), s=refti.positive())()
     with pytest.raises(refti.ModelError, match=r"does not exist.*parameter 's'"):
-        surveyed(model)
+        modes_of(model)
 
 
 @pytest.mark.parametrize(

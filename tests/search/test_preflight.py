@@ -28,7 +28,7 @@ def with_gradient(wrong: Callable[[jax.Array], jax.Array]) -> refti.Model:
 
 
 def starts(model: refti.Model, seed: int = 0) -> np.ndarray:
-    return preflight(model, evaluate(model), seed)
+    return preflight(model, evaluate(model), np.random.default_rng(seed))
 
 
 class TestRefused:

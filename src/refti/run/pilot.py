@@ -18,9 +18,11 @@ from refti.sampling.evaluation import value_and_gradient
 from refti.sampling.rung import Rung, advanced, placed, warmed_up
 from refti.sampling.whitening import of_draws, whitening
 from refti.search.mode import Mode
-from refti.search.modes import Landscape, refuse_improper, refuse_overflow, survey
-from refti.search.modes_by_values import survey_by_values
+from refti.search.modes import find_modes
+from refti.search.modes_by_values import find_modes_by_values
+from refti.search.peaks import Modes
 from refti.search.preflight import preflight
+from refti.search.proper import require_finite_parameters, require_proper
 
 STRETCHES = 5  # of the pilot that are kept
 FEW_STRETCHES = 2  # where evaluations are dear; more follow where they help
@@ -86,22 +88,26 @@ class Exploration:
     @cached_property
     def starts(self) -> np.ndarray:
         """Points inside the support, best first, after the model has passed its preflight."""
-        return preflight(self.model, self.evaluate, self.engine.seed, self.given)
+        return preflight(
+            self.model, self.evaluate, np.random.default_rng(self.engine.seed), self.given
+        )
 
     def check(self) -> None:
         """Nothing, after the model has passed its preflight; a ModelError otherwise."""
         _ = self.starts
 
     @cached_property
-    def landscape(self) -> Landscape:
+    def landscape(self) -> Modes:
         """The peaks of the density, after it was seen to fall away from them."""
         self.progress("finding the modes", 0, 1)
         if self.leg.has_gradient:
-            found = survey(self.evaluate, self.starts, self.engine.seed, self._wander)
+            rng = np.random.default_rng((self.engine.seed, 7))
+            found = find_modes(self.evaluate, self.starts, rng, self._explore_flattened)
         else:
-            found = survey_by_values(self.evaluate, self.starts, self._wander)
-        refuse_improper(self.model, self.evaluate, found.mode, self.engine.seed)
-        refuse_overflow(self.model, found.mode)
+            found = find_modes_by_values(self.evaluate, self.starts, self._explore_flattened)
+        rng = np.random.default_rng(self.engine.seed)
+        require_proper(self.model, self.evaluate, found.mode, rng)
+        require_finite_parameters(self.model, found.mode)
         self.progress("finding the modes", 1, 1)
         return found
 
@@ -192,7 +198,7 @@ class Exploration:
             )
         return Pilot(rung, given[None], np.zeros((1, len(given))))
 
-    def _wander(self, mode: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    def _explore_flattened(self, mode: np.ndarray, factor: np.ndarray) -> np.ndarray:
         """Where chains on the flattened density come to, x[n, dim].
 
         At a temperature T the density to the power 1 / T is as much wider as the root of T, and

@@ -1,19 +1,13 @@
-"""Differences: gradient, curvature and mode of a density that is known by its values alone."""
+"""Finite differences: gradient and mode of a density that is known by its values alone."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from refti.models.model import ValueAndGradient
-from refti.search.mode import Mode, climb
-
-FIRST_STEP = 1e-4  # of differences in coordinates of which nothing is known
-STEP = 1e-3  # in coordinates whitened by what is known, in which a spread is one
-CURVE_STEP = 0.1
-FINE_CURVE_STEP = 0.03
-DROP = 0.5  # nats that a Gaussian falls within one spread
-DOUBLINGS = 60
-TOLERANCE = 1e-8  # of a climb, relative to the log density
+from refti.search.climb import climb
+from refti.search.mode import Mode
+from refti.search.tuning import TUNING
 
 
 def by_differences(evaluate: ValueAndGradient, factor: np.ndarray, step: float) -> ValueAndGradient:
@@ -50,24 +44,24 @@ def find_mode_by_values(evaluate: ValueAndGradient, start: np.ndarray) -> tuple[
     """
     plain = np.eye(len(start))
     origin, value = climb(
-        by_differences(evaluate, plain, FIRST_STEP),
+        by_differences(evaluate, plain, TUNING.first_value_step),
         start,
         factor=plain,
-        iterations=200,
-        tolerance=TOLERANCE,
+        iterations=TUNING.first_value_iterations,
+        tolerance=TUNING.value_tolerance,
     )
     spread = np.diag(_reach(evaluate, origin, value, plain))
     spread = spread @ _root(_curvature(evaluate, origin, value, spread, 1.0))
     origin, value = climb(
-        by_differences(evaluate, spread, STEP),
+        by_differences(evaluate, spread, TUNING.value_step),
         origin,
         factor=spread,
-        iterations=50,
-        tolerance=TOLERANCE,
+        iterations=TUNING.value_iterations,
+        tolerance=TUNING.value_tolerance,
     )
     spread = spread * _reach(evaluate, origin, value, spread)
-    curvature = _curvature(evaluate, origin, value, spread, CURVE_STEP)
-    fine = _bends(evaluate, origin, value, spread, FINE_CURVE_STEP)
+    curvature = _curvature(evaluate, origin, value, spread, TUNING.bend_step)
+    fine = _bends(evaluate, origin, value, spread, TUNING.fine_bend_step)
     size = np.abs(curvature).max()
     unlike = np.abs(fine - np.diag(curvature)).max() / size if size > 0 else np.inf
     inverse = np.linalg.inv(spread)
@@ -84,16 +78,16 @@ def _reach(
     dim = len(x)
     reach, below, above = np.ones(dim), np.zeros(dim), np.full(dim, np.inf)
     open_ = np.ones(dim, dtype=bool)
-    for _ in range(DOUBLINGS):
+    for _ in range(TUNING.most_doublings):
         shifts = (reach * factor)[:, open_].T
         values, _ = evaluate(np.concatenate([x + shifts, x - shifts]))
         fall = value - np.where(np.isfinite(values), values, -np.inf).reshape(2, -1).max(axis=0)
-        near = fall < DROP / 4
-        far = fall > 4 * DROP
+        near = fall < TUNING.drop / 4
+        far = fall > 4 * TUNING.drop
         axes = np.flatnonzero(open_)
         below[axes[near]], above[axes[far]] = reach[axes[near]], reach[axes[far]]
         fine = ~near & ~far
-        reach[axes[fine]] *= np.sqrt(DROP / fall[fine])
+        reach[axes[fine]] *= np.sqrt(TUNING.drop / fall[fine])
         open_[axes[fine]] = False
         todo = axes[~fine]
         bounded = (below[todo] > 0) & np.isfinite(above[todo])

@@ -1,68 +1,78 @@
-"""The peaks of a density found blind: by its values alone, and by few of them."""
+"""The modes of a density that is known by its values alone, found by few of them."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
 
 import numpy as np
 
 from refti.models.model import ValueAndGradient
-from refti.search.finite_differences import STEP, TOLERANCE, by_differences, find_mode_by_values
-from refti.search.mode import ascend, climb
-from refti.search.modes import CLIMB_STEPS, DIP, SAME, Landscape, apart, distinct
+from refti.search.climb import climb, climb_together
+from refti.search.finite_differences import by_differences, find_mode_by_values
+from refti.search.mode import Mode
+from refti.search.peaks import (
+    ExploreFlattened,
+    Modes,
+    are_apart,
+    distances,
+    gather_peaks,
+    keep_distinct,
+    keep_inside,
+    pick_near_starts,
+)
+from refti.search.tuning import TUNING
 
-NEAR_STARTS = 4
-FEW_STEPS = 3  # of an ascent, after which those that come to the mode are let go
-ASCENTS = 3
-GLANCES = 6  # points at which the way to the mode is looked at for a dip
-MOST_CLIMBS = 8  # to other peaks, from the highest points first
-COARSE_STEP = 1e-2  # of differences, in spreads, on the way up
 
-
-def survey_by_values(
-    evaluate: ValueAndGradient,
-    starts: np.ndarray,
-    wander: Callable[[np.ndarray, np.ndarray], np.ndarray],
-) -> Landscape:
-    """The peaks uphill of some starts and of where wanderers on the flattened density come to.
+def find_modes_by_values(
+    evaluate: ValueAndGradient, starts: np.ndarray, explore_flattened: ExploreFlattened
+) -> Modes:
+    """The peaks uphill of some starts and of the flattened density's draws.
 
     A gradient costs an evaluation for every dimension, so all climb a few steps at first, and
     go on only if they neither near the mode nor see it without a dip in between.
+
+    Args:
+        evaluate: the density; the gradients it gives are not looked at.
+        starts: `[start, dim]`, inside the support, best first.
+        explore_flattened: gives points that draws of the flattened density come to.
     """
-    mode, spread = find_mode_by_values(evaluate, starts[0])
-    factor = mode.factor()
+
+    def find(start: np.ndarray) -> Modes:
+        mode, spread = find_mode_by_values(evaluate, start)
+        return Modes(mode, starts, spread)
+
+    first = find(starts[0])
+    mode, factor = first.mode, first.mode.factor()
     if factor is None:
-        return Landscape(mode, starts, spread)
-    picks = np.linspace(1, len(starts) - 1, NEAR_STARTS).astype(int)
-    near = starts[np.unique(picks[picks > 0])]
-    others = np.concatenate([near, wander(mode.x, factor)])
-    others = others[np.isfinite(evaluate(others)[0])]
-    uphill = by_differences(evaluate, factor, COARSE_STEP)
-    depth = 10 + 2 * len(mode.x)
-    heights = np.zeros(len(others))
-    for _ in range(ASCENTS):
-        if len(others) == 0:
-            break
-        others, heights = ascend(uphill, others, factor=factor, iterations=FEW_STEPS)
-        with np.errstate(over="ignore"):
-            distances = np.linalg.norm(np.linalg.solve(factor, (others - mode.x).T), axis=0)
-        away = distances > SAME
-        away[away] = [apart(evaluate, x, mode.x, GLANCES) for x in others[away]]
-        others, heights = others[away], heights[away]
-    found = others[np.argsort(-heights)]
-    climbers = distinct(found, 4 * factor)[:MOST_CLIMBS]
-    steepest = by_differences(evaluate, factor, STEP)
+        return first
+    others = np.concatenate([pick_near_starts(starts), explore_flattened(mode.x, factor)])
+    others = _climbers_elsewhere(evaluate, keep_inside(evaluate, others), mode, factor)
+    climbers = keep_distinct(others, TUNING.few_climbers_apart * factor)[: TUNING.most_climbs]
+    uphill = by_differences(evaluate, factor, TUNING.value_step)
     ends = [
-        climb(steepest, hill, factor=factor, iterations=CLIMB_STEPS, tolerance=TOLERANCE)
+        climb(
+            uphill,
+            hill,
+            factor=factor,
+            iterations=TUNING.ascent_steps,
+            tolerance=TUNING.value_tolerance,
+        )
         for hill in climbers
     ]
-    ends = sorted([*ends, (mode.x, mode.log_density)], key=lambda end: -end[1])
-    if ends[0][1] > mode.log_density + DIP:
-        mode, spread = find_mode_by_values(evaluate, ends[0][0])
-        if mode.factor() is None:
-            return Landscape(mode, starts, spread)
-    peaks = [mode.x]
-    for x, value in ends:
-        if value > mode.log_density - depth and all(apart(evaluate, x, peak) for peak in peaks):
-            peaks.append(x)
-    return Landscape(mode, np.stack(peaks), spread)
+    return gather_peaks(evaluate, first, ends, find)
+
+
+def _climbers_elsewhere(
+    evaluate: ValueAndGradient, x: np.ndarray, mode: Mode, factor: np.ndarray
+) -> np.ndarray:
+    """Where the points x[n, dim] come to in a few steps, the highest first, without the mode's."""
+    uphill = by_differences(evaluate, factor, TUNING.coarse_value_step)
+    heights = np.zeros(len(x))
+    for _ in range(TUNING.ascents):
+        if len(x) == 0:
+            break
+        x, heights = climb_together(uphill, x, factor=factor, iterations=TUNING.few_ascent_steps)
+        away = distances(x, mode.x, factor) > TUNING.same_peak
+        away[away] = [
+            are_apart(evaluate, one, mode.x, TUNING.few_points_between) for one in x[away]
+        ]
+        x, heights = x[away], heights[away]
+    return x[np.argsort(-heights)]

@@ -7,43 +7,33 @@ import numpy as np
 from refti.errors import ModelError
 from refti.models.determinism import require_deterministic
 from refti.models.model import Model, ValueAndGradient
-
-STARTS = 32
-POINTS = 3  # at which the compiled gradient is compared
-DIRECTIONS = 8
-BESIDE = 1e-3  # how far off a point a gradient is looked at again
+from refti.models.rejections import Rejections
+from refti.search.tuning import TUNING
 
 
 def preflight(
-    model: Model, evaluate: ValueAndGradient, seed: int, given: np.ndarray | None = None
+    model: Model,
+    evaluate: ValueAndGradient,
+    rng: np.random.Generator,
+    posterior_draws: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Start points inside the support, best first, after the model has been tried at them.
+    """Start points x[n, dim] inside the support, best first, after the model was tried at them.
 
-    They are spread about the model's start, or are some of the posterior draws that were given.
+    They are spread about the model's start, or are some of the posterior draws. Raises ModelError
+    if the density is not finite at any of them, is not the same when asked again, or has not the
+    gradient that it should have.
     """
-    rng = np.random.default_rng(seed)
-    if given is None:
-        spread = rng.uniform(-2.0, 2.0, (STARTS - 1, model.dim))
-        candidates = np.concatenate([model.start[None], model.start + spread])
-    else:
-        candidates = given[:: -(-len(given) // STARTS)]
+    candidates = _candidates(model, rng, posterior_draws)
     before = model.rejections()
     values, gradients = evaluate(candidates)
     inside = np.isfinite(values)
     if not inside.any():
-        now = model.rejections()
-        new = None if now is None else now.since(before)
-        said = f" There {new}." if new is not None else ""
-        raise ModelError(
-            f"The log density, or its gradient, is not finite at any of {len(candidates)} start "
-            f"points, among them x = {np.array2string(candidates[0], precision=3, threshold=6)} "
-            f"(unconstrained).{said} Check the density there, or give start= with values at which "
-            "it is finite."
-        )
+        raise ModelError(_nowhere_finite(model, candidates, before))
     starts = candidates[inside][np.argsort(-values[inside])]
+    compared = min(TUNING.compared_points, len(starts))
     if np.isnan(gradients).all():  # known by values alone
-        best = np.sort(values[inside])[::-1][:POINTS]
-        require_deterministic("The log density", best, model.log_densities(starts[:POINTS]))
+        best = np.sort(values[inside])[::-1][:compared]
+        require_deterministic("The log density", best, model.log_densities(starts[:compared]))
         return starts
     faults = []
     if not np.any(gradients[inside] != 0):
@@ -51,8 +41,8 @@ def preflight(
             f"The gradient of the log density is zero or NaN at all {int(inside.sum())} start "
             "points with a finite value: the density is constant, or not differentiable by JAX."
         )
-    for index in range(min(POINTS, len(starts))):
-        starts[index], wrong = _believable(evaluate, starts[index], rng)
+    for index in range(compared):
+        starts[index], wrong = _find_believable(evaluate, starts[index], rng)
         if wrong is not None:
             faults.append(wrong)
             break
@@ -61,17 +51,41 @@ def preflight(
     return starts
 
 
-def _believable(
+def _candidates(
+    model: Model, rng: np.random.Generator, posterior_draws: np.ndarray | None
+) -> np.ndarray:
+    """Points x[n, dim] that may be starts."""
+    if posterior_draws is not None:
+        return posterior_draws[:: -(-len(posterior_draws) // TUNING.start_points)]
+    reach = TUNING.start_reach
+    offsets = rng.uniform(-reach, reach, (TUNING.start_points - 1, model.dim))
+    return np.concatenate([model.start[None], model.start + offsets])
+
+
+def _nowhere_finite(model: Model, candidates: np.ndarray, before: Rejections | None) -> str:
+    """What is wrong with a density that is not finite at any candidate."""
+    now = model.rejections()
+    new = None if now is None else now.since(before)
+    said = f" There {new}." if new is not None else ""
+    return (
+        f"The log density, or its gradient, is not finite at any of {len(candidates)} start "
+        f"points, among them x = {np.array2string(candidates[0], precision=3, threshold=6)} "
+        f"(unconstrained).{said} Check the density there, or give start= with values at which "
+        "it is finite."
+    )
+
+
+def _find_believable(
     evaluate: ValueAndGradient, x: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, str | None]:
-    """The point, or one beside it, and what is wrong with the gradient at both, if it is.
+    """The point, or one beside it, and what is wrong with its gradient there, if it is.
 
     Derivatives of smooth functions are wrong at single points where they were written by cases,
     such as NumPyro's Bernoulli at a logit of 0: that is no fault, but no place to start either.
     """
     if _wrong_gradient(evaluate, x, rng) is None:
         return x, None
-    beside = x + BESIDE * np.maximum(1.0, np.abs(x)) * rng.normal(size=x.shape)
+    beside = x + TUNING.beside * np.maximum(1.0, np.abs(x)) * rng.normal(size=x.shape)
     if not np.isfinite(evaluate(beside[None])[0][0]):
         beside = x
     return beside, _wrong_gradient(evaluate, beside, rng)
@@ -86,14 +100,14 @@ def _wrong_gradient(
     at the edge of the support they disagree with each other and prove nothing.
     """
     value, gradient = evaluate(x[None])
-    directions = rng.choice([-1.0, 1.0], (DIRECTIONS, len(x)))
+    directions = rng.choice([-1.0, 1.0], (TUNING.compared_directions, len(x)))
     slopes = directions @ gradient[0]
-    step = 1e-5 * max(1.0, float(np.abs(x).max()))
+    step = TUNING.compared_step * max(1.0, float(np.abs(x).max()))
     coarse, _ = _differences(evaluate, x, value[0], directions, step)
     fine, bend = _differences(evaluate, x, value[0], directions, step / 4)
     rounding = 16 * np.finfo(float).eps * abs(value[0]) / step
     doubt = 10 * np.abs(coarse - fine) + np.abs(bend) + rounding
-    allowed = 1e-4 * np.abs(gradient[0]).sum() + 1e-8 + doubt
+    allowed = TUNING.compared_tolerance * np.abs(gradient[0]).sum() + 1e-8 + doubt
     wrong = np.isfinite(doubt) & (np.abs(fine - slopes) > allowed)
     if not wrong.any():
         return None

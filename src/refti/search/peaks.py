@@ -1,0 +1,113 @@
+"""Peaks: the modes of a density as a value, and what tells one peak from another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from refti.models.model import ValueAndGradient
+from refti.search.mode import Mode
+from refti.search.tuning import TUNING
+
+# From a mode and a factor of its spread, the points x[n, dim] that draws of the flattened density
+# come to. They find what random directions, of which there are too many, miss.
+ExploreFlattened = Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
+class Modes:
+    """The highest mode found and all peaks.
+
+    Attributes:
+        mode: the highest.
+        peaks: `[peak, dim]`, that mode first. Where it has no curvature of its own (a cusp, an
+            edge, a spike without a top) starts stand in for peaks: about such a point nothing can
+            be learned of the posterior.
+        spread: a factor of about the covariance there, for a mode without curvature.
+    """
+
+    mode: Mode
+    peaks: np.ndarray
+    spread: np.ndarray | None = None
+
+    @property
+    def factor(self) -> np.ndarray:
+        """The spread about the mode as a factor of a covariance; the identity if it has none."""
+        factor = self.mode.factor()
+        if factor is not None:
+            return factor
+        return np.eye(len(self.mode.x)) if self.spread is None else self.spread
+
+
+def pick_near_starts(starts: np.ndarray) -> np.ndarray:
+    """Some of the starts x[n, dim] after the first, evenly from good to bad."""
+    picks = np.linspace(1, len(starts) - 1, TUNING.near_starts).astype(int)
+    return starts[np.unique(picks[picks > 0])]
+
+
+def keep_inside(evaluate: ValueAndGradient, x: np.ndarray) -> np.ndarray:
+    """Those of the points x[n, dim] that lie inside the support."""
+    return x[np.isfinite(evaluate(x)[0])]
+
+
+def depth_of_peaks(dim: int) -> float:
+    """Nats below the mode under which lies next to nothing of the mass."""
+    return TUNING.depth + TUNING.depth_by_dimension * dim
+
+
+def distances(x: np.ndarray, centre: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    """How far the points x[n, dim] are from a centre, in spreads."""
+    with np.errstate(over="ignore"):
+        return np.linalg.norm(np.linalg.solve(factor, (x - centre).T), axis=0)
+
+
+def keep_distinct(hills: np.ndarray, factor: np.ndarray) -> list[np.ndarray]:
+    """The hills x[n, dim] without those that are about the same as one before."""
+    kept: list[np.ndarray] = []
+    for hill in hills:
+        if all(
+            np.linalg.norm(np.linalg.solve(factor, hill - other)) > TUNING.same_peak
+            for other in kept
+        ):
+            kept.append(hill)
+    return kept
+
+
+def are_apart(
+    evaluate: ValueAndGradient, a: np.ndarray, b: np.ndarray, points: int = TUNING.points_between
+) -> bool:
+    """Whether the density dips between two points, as seen at so many on the way."""
+    between = np.linspace(0, 1, points + 2)[1:-1, None]
+    values, _ = evaluate(np.concatenate([a[None], b[None], a + between * (b - a)]))
+    return bool(values[2:].min() < values[:2].min() - TUNING.dip)
+
+
+def gather_peaks(
+    evaluate: ValueAndGradient,
+    first: Modes,
+    ends: Sequence[tuple[np.ndarray, float]],
+    find: Callable[[np.ndarray], Modes],
+) -> Modes:
+    """The modes after other climbs, each of which ended at a point of some log density.
+
+    Args:
+        evaluate: the density.
+        first: the mode that was found first.
+        ends: where the other climbs ended.
+        find: the mode uphill of a point, with starts in place of peaks. It is asked anew where a
+            climb ended above the first.
+    """
+    found = first
+    ends = sorted([*ends, (first.mode.x, first.mode.log_density)], key=lambda end: -end[1])
+    if ends[0][1] > first.mode.log_density + TUNING.dip:
+        found = find(ends[0][0])
+        if found.mode.factor() is None:
+            return found
+    mode, depth = found.mode, depth_of_peaks(len(found.mode.x))
+    peaks = [mode.x]
+    for x, value in ends:
+        if value > mode.log_density - depth and all(are_apart(evaluate, x, p) for p in peaks):
+            peaks.append(x)
+    return replace(found, peaks=np.stack(peaks))

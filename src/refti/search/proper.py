@@ -1,0 +1,91 @@
+"""Whether a density falls away from its mode, so that there is an evidence."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+from refti.errors import ModelError
+from refti.models.model import Model, ValueAndGradient
+from refti.search.mode import Mode
+from refti.search.tuning import TUNING
+
+
+def require_proper(
+    model: Model, evaluate: ValueAndGradient, mode: Mode, rng: np.random.Generator
+) -> None:
+    """Raises ModelError, naming the direction, if the density does not fall far away.
+
+    Along a line on which it falls no faster than 1 / distance its integral is infinite. Lines
+    are the coordinates, or some that `rng` chooses, and the directions in which the density is
+    flattest about its mode.
+    """
+    axes = _axes(model.dim, rng)
+    lines = _lines(mode, axes)
+    both = np.concatenate([lines, -lines])
+    near, less_near, far, farther = (
+        evaluate(mode.x + distance * both)[0]
+        for distance in (
+            TUNING.tail_near,
+            TUNING.tail_less_near,
+            TUNING.tail_far,
+            TUNING.tail_farther,
+        )
+    )
+    with np.errstate(invalid="ignore"):
+        falls = far - farther
+        fell = near - less_near
+    flat_near = fell < TUNING.tail_rate * np.log(TUNING.tail_less_near / TUNING.tail_near)
+    flat_near |= farther > mode.log_density - TUNING.plateau
+    flat_far = falls < TUNING.tail_rate * np.log(TUNING.tail_farther / TUNING.tail_far)
+    flat = flat_far & flat_near & np.isfinite(farther)
+    if not flat.any():
+        return
+    first = int(np.argmax(flat))
+    raise ModelError(
+        "The evidence does not exist: the log density does not fall far away "
+        f"{_where(model, axes, lines, first % len(lines))}; from {TUNING.tail_far:g} to "
+        f"{TUNING.tail_farther:g} spreads from the mode it falls by {falls[first]:.3g}. "
+        "Give every parameter a proper prior, or bounds by its support, such as "
+        "refti.interval(0, 1)."
+    )
+
+
+def require_finite_parameters(model: Model, mode: Mode) -> None:
+    """Raises ModelError if the density rises until a parameter overflows."""
+    values = model.constrain(jnp.asarray(mode.x))
+    for name, value in values.items():
+        if not np.all(np.abs(np.asarray(value)) < TUNING.most_value):
+            raise ModelError(
+                f"The evidence does not exist: the log density rises with parameter {name!r} until "
+                "its value overflows. Give it a proper prior, or bounds by its support, such as "
+                "refti.interval(0, 1)."
+            )
+
+
+def _axes(dim: int, rng: np.random.Generator) -> np.ndarray:
+    """The coordinates along which to look."""
+    if dim > TUNING.most_axes:
+        return rng.choice(dim, TUNING.most_axes, replace=False)
+    return np.arange(dim)
+
+
+def _lines(mode: Mode, axes: np.ndarray) -> np.ndarray:
+    """The lines [line, dim] along which to look, the axes first, each as long as a spread."""
+    dim = len(mode.x)
+    hessian = np.where(np.isfinite(mode.hessian), mode.hessian, 0.0)
+    _, flattest = np.linalg.eigh(-hessian)
+    lines = np.concatenate([np.eye(dim)[axes], flattest[:, : min(TUNING.flattest_lines, dim)].T])
+    bends = np.abs(np.einsum("ij,jk,ik->i", lines, hessian, lines))
+    # About a spike the curvature is that of the spike, and says nothing of the density's width.
+    return lines / np.sqrt(np.clip(bends, 1e-6, 1e6))[:, None]
+
+
+def _where(model: Model, axes: np.ndarray, lines: np.ndarray, index: int) -> str:
+    """The direction of a line in words."""
+    coordinates = model.space.coordinates
+    if index < len(axes):
+        return f"along parameter {coordinates[axes[index]]!r}"
+    largest = np.argsort(-np.abs(lines[index]))[:2]
+    mostly = " and ".join(f"parameter {coordinates[i]!r}" for i in largest)
+    return f"along a combination of parameters (mostly {mostly})"
