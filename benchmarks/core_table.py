@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import refti
-from refti.paper import pedagogical
+from refti.paper.one_dimension import model as one_dimension
 from refti.paper.radiata import model as radiata
+from refti.paper.two_dimensions import model as two_dimensions
 from refti.suite import quartic
 
 ELEVEN = refti.uniform(11)
@@ -43,17 +44,17 @@ class Case:
 
 def cases() -> Iterator[Case]:
     """All rows, those that share compiled programs next to each other."""
-    one = pedagogical.model_1d()
-    exact = math.log(pedagogical.EXACT_Z_1D)
+    one = one_dimension.model()
+    exact = math.log(one_dimension.EXACT_Z)
     yield from _families("1-D", one, exact)
     yield Case("1-D", "covariance, 10 x draws", one, exact, _covariance() | {"kept": 10_000})
-    quartic_part = refti.Model(pedagogical.smooth_part_1d, dim=1)
+    quartic_part = refti.Model(one_dimension.log_density_without_cusp, dim=1)
     yield Case("1-D", "telescopic, order 4 at the cusp", one, exact, _telescopic(4))
     yield Case("1-D", "telescopic, smooth part of order 4", one, exact, _telescopic(quartic_part))
     for sign, shift in (("minus", -0.5), ("plus", 0.5)):
-        exact = math.log(pedagogical.EXACT_Z_2D[sign])
+        exact = math.log(two_dimensions.EXACT_Z[sign])
         for declared in (False, True):
-            model = pedagogical.model_2d(shift=shift, declared=declared)
+            model = two_dimensions.model(shift=shift, declared=declared)
             how = "declared" if declared else "undeclared"
             yield from _families(f"2-D {sign} half, bound {how}", model, exact)
     models = {"density": radiata.density(), "adjusted_density": radiata.adjusted_density()}

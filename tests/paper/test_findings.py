@@ -12,9 +12,10 @@ from click.testing import CliRunner
 import refti
 from refti.cli.main import commands
 from refti.paper.covid import jobs as lanes
-from refti.paper.pedagogical import model_1d, model_2d
+from refti.paper.one_dimension.model import model as one_dimension
 from refti.paper.report import page
 from refti.paper.report.findings import Figure, Findings, Table, plus_minus
+from refti.paper.two_dimensions.model import model as two_dimensions
 
 TABLE = Table("t", "A <b>title", ("a,b", "c"), (('1 "2"', "<script>x</script>"),), ("A note.",))
 
@@ -92,8 +93,8 @@ def test_lanes_run_all_jobs_tell_of_refusals_and_read_what_is_finished(tmp_path:
     refused = {"reference": "laplace", **settings}  # has a cusp at its mode
     jobs = [
         lanes.Job("2-D", tmp_path / "2", plus_2d, (), settings),
-        lanes.Job("refused", tmp_path / "r", model_1d, (), refused),
-        lanes.Job("1-D", tmp_path / "1", model_1d, (), settings),
+        lanes.Job("refused", tmp_path / "r", one_dimension, (), refused),
+        lanes.Job("1-D", tmp_path / "1", one_dimension, (), settings),
     ]
     told: list[str] = []
     found = lanes.run(jobs, lambda stage, done, total: told.append(stage))
@@ -108,4 +109,4 @@ def test_lanes_run_all_jobs_tell_of_refusals_and_read_what_is_finished(tmp_path:
 
 
 def plus_2d() -> refti.Model:
-    return model_2d(shift=0.5, declared=True)
+    return two_dimensions(shift=0.5, declared=True)

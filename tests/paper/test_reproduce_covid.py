@@ -57,7 +57,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def found(two_variants: None, folder: Path) -> Findings:
     del two_variants
-    return covid_study.study(Work(folder, quick=True))
+    return covid_study.make_findings(Work(folder, quick=True))
 
 
 def rows(found: Findings, name: str) -> dict[str, dict[str, str]]:
@@ -126,7 +126,7 @@ def test_figures_have_labels_and_the_page_is_written(found: Findings, folder: Pa
 def test_what_is_finished_is_read(found: Findings, folder: Path):
     files = sorted(folder.glob("runs/*/*/result.json"))
     before = [file.stat().st_mtime_ns for file in files]
-    again = covid_study.study(Work(folder, quick=True))
+    again = covid_study.make_findings(Work(folder, quick=True))
     assert [file.stat().st_mtime_ns for file in files] == before
     assert again.tables == found.tables
 
@@ -138,7 +138,7 @@ def test_a_series_of_zeros_gets_a_verdict(
     del two_variants
     monkeypatch.delitem(VARIANTS, "W=4")
     zeros = Cases(date(2020, 1, 1), np.zeros(30, dtype=int))
-    found = covid_study.study(Work(tmp_path, quick=True), zeros)
+    found = covid_study.make_findings(Work(tmp_path, quick=True), zeros)
     row = rows(found, "log_evidence")["W=7"]
     value, error = numbers(row["log z ± error"])
     assert value < 4 * error  # the probability of data that are counts is at most one

@@ -12,17 +12,22 @@ from scipy.integrate import quad
 from scipy.stats import norm
 
 import refti
-from refti.paper.one_dimension import cusp, drifting
+from refti.paper.mismatch import normals
+from refti.paper.one_dimension import exact
+from refti.paper.one_dimension import model as one_model
 from refti.paper.one_dimension import study as one_dimension
-from refti.paper.pedagogical import EXACT_Z_1D, EXACT_Z_2D
+from refti.paper.one_dimension.convergence import iterations_to_stay
+from refti.paper.recipe import integrate_spline
 from refti.paper.report import page
 from refti.paper.report.findings import Findings, Table
 from refti.paper.report.verdicts import FAILS, HOLDS, rounds_to
 from refti.paper.report.work import Work
+from refti.paper.two_dimensions import model as two_model
 from refti.paper.two_dimensions import study as two_dimensions
-from refti.paper.two_dimensions.bounded import Case, laplace, sampled
+from refti.paper.two_dimensions.exact import Case
+from refti.paper.two_dimensions.expansions import expand_at_mode, expand_at_moments
 
-STUDIES = {"one": one_dimension.study, "two": two_dimensions.study}
+STUDIES = {"one": one_dimension.make_findings, "two": two_dimensions.make_findings}
 
 
 @pytest.fixture(scope="module")
@@ -55,31 +60,31 @@ def is_close(cell: str, exact: float) -> bool:
 
 
 def test_quadrature_gives_the_known_values():
-    assert cusp.evidence() == pytest.approx(EXACT_Z_1D, rel=1e-9)
-    assert cusp.variance() == pytest.approx(0.418144, abs=5e-7)
-    assert cusp.laplace(4.0, cusp.variance()).z == pytest.approx(1.620888, abs=5e-7)
-    assert Case(-0.5, 1).evidence() == pytest.approx(EXACT_Z_2D["minus"], rel=1e-9)
-    assert Case(0.5, 1).evidence() == pytest.approx(EXACT_Z_2D["plus"], rel=1e-9)
+    assert exact.evidence() == pytest.approx(one_model.EXACT_Z, rel=1e-9)
+    assert exact.variance() == pytest.approx(0.418144, abs=5e-7)
+    assert exact.laplace_reference(4.0, exact.variance()).z == pytest.approx(1.620888, abs=5e-7)
+    assert Case(-0.5, 1).evidence() == pytest.approx(two_model.EXACT_Z["minus"], rel=1e-9)
+    assert Case(0.5, 1).evidence() == pytest.approx(two_model.EXACT_Z["plus"], rel=1e-9)
     assert Case(-0.5, 2).evidence() == pytest.approx(3.311659537, rel=1e-9)
 
 
 def test_the_exact_path_of_the_cusp_leads_to_its_evidence():
-    reference, lambdas = cusp.laplace(4.01, 0.424), np.linspace(0, 1, 201)
-    ratio = cusp.integral(lambdas, cusp.expectations(reference, lambdas))
-    assert math.log(reference.z) + ratio == pytest.approx(math.log(EXACT_Z_1D), abs=1e-6)
+    reference, lambdas = exact.laplace_reference(4.01, 0.424), np.linspace(0, 1, 201)
+    ratio = integrate_spline(lambdas, exact.expectations(reference, lambdas))
+    assert math.log(reference.z) + ratio == pytest.approx(math.log(one_model.EXACT_Z), abs=1e-6)
 
 
 def test_an_estimate_stays_in_a_band_from_its_last_visit_outside_on():
     running = np.array([0.9, 1.001, 1.02, 1.005, 0.999])
-    assert cusp.iterations_to_stay(running, 1.0, 0.01, 4) == 16
-    assert cusp.iterations_to_stay(running[1:2], 1.0, 0.01, 4) == 4
-    assert cusp.iterations_to_stay(running[:3], 1.0, 0.01, 4) == math.inf
+    assert iterations_to_stay(running, 1.0, 0.01, 4) == 16
+    assert iterations_to_stay(running[1:2], 1.0, 0.01, 4) == 4
+    assert iterations_to_stay(running[:3], 1.0, 0.01, 4) == math.inf
 
 
 @pytest.mark.parametrize("lam", [0.0, 0.3, 1.0])
-def test_moments_of_drifting_densities_are_those_of_quadrature(lam: float):
-    pair = drifting.Pair(1.7)
-    mean, scale = pair.rung(np.array(lam))
+def test_moments_of_mismatched_densities_are_those_of_quadrature(lam: float):
+    pair = normals.MismatchedPair(1.7)
+    mean, scale = pair.mean_and_scale(np.array(lam))
 
     def moment(order: int) -> float:
         def integrand(x: float) -> float:
@@ -87,18 +92,18 @@ def test_moments_of_drifting_densities_are_those_of_quadrature(lam: float):
 
         return float(quad(integrand, mean - 9 * scale, mean + 9 * scale)[0])
 
-    first, variance = pair.moments(np.array(lam))
+    first, variance = pair.delta_moments(np.array(lam))
     assert first == pytest.approx(moment(1), rel=1e-8)
     assert variance == pytest.approx(moment(2) - moment(1) ** 2, rel=1e-7)
 
 
-def test_replicates_of_drifting_densities_follow_the_theory():
-    pair = drifting.Pair(2.0)
-    made = drifting.replicate(pair, 4000, seed=5)
-    bias = pair.mean_inside() - pair.moments(np.array(0.0))[0]
+def test_replicates_of_mismatched_densities_follow_the_theory():
+    pair = normals.MismatchedPair(2.0)
+    made = normals.replicate(pair, 4000, seed=5)
+    bias = pair.mean_within_range() - pair.delta_moments(np.array(0.0))[0]
     for values, expected in (
         (made.reference_mean, 0.0),
-        (made.inside_mean, bias),
+        (made.mean_within_range, bias),
         (made.spline, pair.spline_error()),
     ):
         assert abs(values.mean() - expected) < 4 * values.std() / np.sqrt(len(values))
@@ -130,18 +135,18 @@ def test_the_hessian_is_that_of_finite_differences():
 
 def test_a_bounded_reference_leads_to_the_evidence_and_the_sampled_one_is_no_candidate():
     case = Case(-0.5, 1)
-    expansion = laplace(case, precision=2.0)
-    assert expansion.by_spline(101) == pytest.approx(case.evidence(), rel=1e-4)
-    assert sampled(case).centre == pytest.approx([0.829, 0.448], abs=1e-3)
-    assert laplace(case).z == pytest.approx(2 * expansion.z)
+    expansion = expand_at_mode(case, precision=2.0)
+    assert expansion.z_by_spline(101) == pytest.approx(case.evidence(), rel=1e-4)
+    assert expand_at_moments(case).centre == pytest.approx([0.829, 0.448], abs=1e-3)
+    assert expand_at_mode(case).z == pytest.approx(2 * expansion.z)
 
 
 def test_the_formula_as_printed_is_twice_the_share():
-    expansion = laplace(Case(-0.5, 1)).diagonal()
+    expansion = expand_at_mode(Case(-0.5, 1)).diagonal()
     centre, scale = expansion.centre[0], math.sqrt(expansion.covariance[0, 0])
     printed = 1 + math.erf(centre / (scale * math.sqrt(2)))
     assert printed == pytest.approx(2 * norm.sf(0, centre, scale))
-    assert expansion.share() == pytest.approx(printed / 2)
+    assert expansion.share_within_bound() == pytest.approx(printed / 2)
 
 
 def test_a_printed_number_holds_to_its_digits():
@@ -156,7 +161,7 @@ def test_the_reference_is_read_off_the_draws(folder: Path, found: dict[str, Find
     del found
     result = refti.load(folder / "one" / "runs" / "recipe")
     assert isinstance(result, refti.Evidence)
-    assert math.log(cusp.reference_of(result).z) == pytest.approx(
+    assert math.log(exact.read_reference(result).z) == pytest.approx(
         result.settings["log_z_start"], abs=1e-8
     )
 
@@ -165,9 +170,9 @@ def test_the_reference_is_read_off_the_draws(folder: Path, found: dict[str, Find
 def test_one_dimension_agrees_with_quadrature_and_gives_its_verdicts(found: dict[str, Findings]):
     table = rows(found["one"].tables[0])
     for name in ("z by quadrature", "z by referenced TI"):
-        assert is_close(table[name]["ours"], EXACT_Z_1D)
+        assert is_close(table[name]["ours"], one_model.EXACT_Z)
         assert table[name]["verdict"] == HOLDS
-    assert is_close(table["sampled variance of θ"]["ours"], cusp.variance())
+    assert is_close(table["sampled variance of θ"]["ours"], exact.variance())
     assert table["z_ref"]["verdict"] == table["z_ref / z"]["verdict"] == FAILS
     assert table["iterations to 0.1 %"]["verdict"] == "not seen"
     assert found["one"].trusted
@@ -194,9 +199,9 @@ def test_two_dimensions_agrees_with_quadrature_and_gives_its_verdicts(found: dic
     agreeing = {cells[0] for cells in readings.rows if cells[-1] == "yes"}
     assert agreeing == {"3.31", "5.55", "3.81", "4.79", "3.33"}
     compared = 0
-    for *_, ours, exact in cases.rows:
+    for *_, ours, known in cases.rows:
         if ours:
-            assert is_close(ours, float(exact))
+            assert is_close(ours, float(known))
             compared += 1
     assert compared == 12
     assert found["two"].trusted

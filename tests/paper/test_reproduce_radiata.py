@@ -39,7 +39,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Work:
 def found(work: Work) -> Findings:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(radiata_study, "QUICK", SHORT)
-        return radiata_study.study(work)
+        return radiata_study.make_findings(work)
 
 
 @pytest.fixture(scope="module")
@@ -201,7 +201,7 @@ class TestSampled:
     ):
         before = written(work.folder)
         monkeypatch.setattr(radiata_study, "QUICK", SHORT)
-        again = radiata_study.study(work)
+        again = radiata_study.make_findings(work)
         assert written(work.folder) == before
         assert len(before) == 15
         assert [str(table) for table in again.tables] == [str(table) for table in found.tables]

@@ -88,7 +88,9 @@ def reproduce(
 
 def _study(name: str, cases: Path | None) -> Callable[[Work], Findings]:
     """The function that makes an example's findings; bad cases are told before any compute."""
-    study: Callable[..., Findings] = import_module(f"refti.paper.{EXAMPLES[name]}.study").study
+    study: Callable[..., Findings] = import_module(
+        f"refti.paper.{EXAMPLES[name]}.study"
+    ).make_findings
     if cases is None:
         return study
     from refti.paper.covid.cases import read_cases

@@ -38,7 +38,7 @@ WHY = (
 OTHER_CASES = "The paper's numbers belong to South Korea's cases."
 
 
-def study(work: Work, cases: Cases | None = None) -> Findings:
+def make_findings(work: Work, cases: Cases | None = None) -> Findings:
     """The findings on South Korea's cases, or on others, to which no printed number belongs."""
     of_the_paper = cases is None
     cases = south_korea() if cases is None else cases

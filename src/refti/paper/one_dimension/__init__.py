@@ -1,1 +1,1 @@
-"""The paper's 1-D example, and its figure on densities that drift from their reference."""
+"""The paper's 1-D example: a cusp on a quartic."""

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from refti.paper.one_dimension import cusp
+from refti.paper.one_dimension.convergence import running_evidence, running_means
+from refti.paper.one_dimension.exact import NormalCurve, expectations, log_density
 from refti.paper.report import page
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ POINTS = 400  # of a running curve that are drawn
 BLOCK = 50
 
 
-def draw(lambdas: np.ndarray, delta: np.ndarray, reference: cusp.Parabola, exact: float) -> Drawing:
+def draw(lambdas: np.ndarray, delta: np.ndarray, reference: NormalCurve, exact: float) -> Drawing:
     """The four panels."""
     drawing, axes = page.subplots(2, 2, size=(10.5, 8.0))
     _path(axes[0, 0], lambdas, reference)
@@ -37,18 +38,18 @@ def _looks(lambdas: np.ndarray) -> list[dict[str, Any]]:
     ]
 
 
-def _path(axes: Any, lambdas: np.ndarray, reference: cusp.Parabola) -> None:
+def _path(axes: Any, lambdas: np.ndarray, reference: NormalCurve) -> None:
     theta = np.linspace(1.8, 6.2, 1201)
     start = reference.log_density(theta)
     for lam, look in zip(lambdas, _looks(lambdas), strict=True):
-        axes.plot(theta, np.exp(start + lam * (cusp.log_density(theta) - start)), **look)
+        axes.plot(theta, np.exp(start + lam * (log_density(theta) - start)), **look)
     axes.set(xlabel="θ", ylabel="$q^λ\\, q_{ref}^{1-λ}$")
     axes.legend()
 
 
-def _running(axes: Any, lambdas: np.ndarray, delta: np.ndarray, reference: cusp.Parabola) -> None:
-    means, shown = cusp.running_means(delta), _shown(delta)
-    exact = cusp.expectations(reference, lambdas)
+def _running(axes: Any, lambdas: np.ndarray, delta: np.ndarray, reference: NormalCurve) -> None:
+    means, shown = running_means(delta), _shown(delta)
+    exact = expectations(reference, lambdas)
     iterations = delta.shape[1] * (shown + 1)
     for mean, true, look in zip(means, exact, _looks(lambdas), strict=True):
         axes.plot(iterations, mean[shown], **look)
@@ -64,11 +65,11 @@ def _running(axes: Any, lambdas: np.ndarray, delta: np.ndarray, reference: cusp.
 
 
 def _against_lambda(
-    axes: Any, lambdas: np.ndarray, delta: np.ndarray, reference: cusp.Parabola
+    axes: Any, lambdas: np.ndarray, delta: np.ndarray, reference: NormalCurve
 ) -> None:
     fine = np.linspace(0, 1, 201)
     means = delta.mean(axis=(1, 2))
-    axes.plot(fine, cusp.expectations(reference, fine), color=page.GREY, lw=4, alpha=0.5)
+    axes.plot(fine, expectations(reference, fine), color=page.GREY, lw=4, alpha=0.5)
     axes.plot(fine, CubicSpline(lambdas, means)(fine), "--", color=page.BLUE)
     axes.errorbar(lambdas, means, 2 * _errors(delta), fmt="o", color=page.RED, ms=4, capsize=5)
     axes.legend(["exact, by quadrature", "cubic spline", "sampled, ± 2 errors"])
@@ -76,9 +77,9 @@ def _against_lambda(
 
 
 def _convergence(
-    axes: Any, lambdas: np.ndarray, delta: np.ndarray, reference: cusp.Parabola, exact: float
+    axes: Any, lambdas: np.ndarray, delta: np.ndarray, reference: NormalCurve, exact: float
 ) -> None:
-    running, shown = cusp.running_evidence(reference.z, lambdas, delta), _shown(delta)
+    running, shown = running_evidence(reference.z, lambdas, delta), _shown(delta)
     axes.axhspan(0.99 * exact, 1.01 * exact, color=page.SKY, alpha=0.25, label="± 1 %")
     axes.axhspan(0.999 * exact, 1.001 * exact, color=page.BLUE, alpha=0.35, label="± 0.1 %")
     axes.axhline(exact, color=page.GREY, ls="--", label="exact")

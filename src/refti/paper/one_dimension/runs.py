@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 import refti
-from refti.paper.one_dimension import cusp
-from refti.paper.pedagogical import model_1d
+from refti.paper.one_dimension import exact
+from refti.paper.one_dimension.convergence import iterations_to_stay, running_evidence
+from refti.paper.one_dimension.model import model
+from refti.paper.recipe import CHAINS, DRAWS
 from refti.paper.report.work import Work
 
 LADDER = (0.0, 0.2, 0.5, 0.8, 1.0)
-CHAINS = 4
-PAPER_DRAWS = 40_000  # a rung: 4 chains of 20,000 iterations, of which half are burn-in
 BLOCK = 50  # draws of a chain that are averaged before their spread is taken
 
 
@@ -30,9 +30,9 @@ class Runs:
     default: refti.Evidence
 
     @property
-    def reference(self) -> cusp.Parabola:
+    def reference(self) -> exact.NormalCurve:
         """The recipe's reference."""
-        return cusp.reference_of(self.recipe)
+        return exact.read_reference(self.recipe)
 
     @property
     def longest(self) -> int:
@@ -41,11 +41,11 @@ class Runs:
 
     def iterations(self, band: float) -> np.ndarray:
         """The iterations that each repetition took to stay within a band about the exact z."""
-        draws, z_ref = self.repeated.draws[0], z_ref_of(self.repeated)
+        draws, z_ref = self.repeated.draws[0], reference_z(self.repeated)
         groups = np.split(draws.delta, draws.delta.shape[1] // CHAINS, axis=1)
-        running = [cusp.running_evidence(z_ref, draws.lambdas, delta) for delta in groups]
-        exact = cusp.evidence()
-        return np.array([cusp.iterations_to_stay(z, exact, band, CHAINS) for z in running])
+        running = [running_evidence(z_ref, draws.lambdas, delta) for delta in groups]
+        z = exact.evidence()
+        return np.array([iterations_to_stay(each, z, band, CHAINS) for each in running])
 
     def iterations_expected(self, band: float) -> float:
         """The iterations at which the standard error is as large as a band."""
@@ -53,29 +53,23 @@ class Runs:
         return float(size * (self.repeated.estimates["ti"].monte_carlo_error / band) ** 2)
 
 
-def run(work: Work) -> Runs:
+def all_runs(work: Work) -> Runs:
     """The runs, a twentieth as long in the short version."""
-    kept, repetitions = (500, 7) if work.quick else (PAPER_DRAWS // CHAINS, 15)
+    kept, repetitions = (500, 7) if work.quick else (DRAWS // CHAINS, 15)
     recipe = {"reference": "covariance", "ladder": LADDER, "estimator": "ti", "kept": kept}
     return Runs(
-        work.evidence("recipe", model_1d(), chains=CHAINS, **recipe),
-        work.evidence("repeated", model_1d(), chains=CHAINS * repetitions, **recipe),
-        work.evidence("default", model_1d()),
+        work.evidence("recipe", model(), chains=CHAINS, **recipe),
+        work.evidence("repeated", model(), chains=CHAINS * repetitions, **recipe),
+        work.evidence("default", model()),
     )
 
 
-def z_of(result: refti.Evidence) -> tuple[float, float]:
-    """z and its error, from log z and its."""
-    z = float(np.exp(result.log_z))
-    return z, z * result.error
-
-
-def z_ref_of(result: refti.Evidence) -> float:
+def reference_z(result: refti.Evidence) -> float:
     """The integral of a run's reference."""
     return float(np.exp(result.settings["log_z_start"]))
 
 
-def variance_of(result: refti.Evidence) -> tuple[float, float]:
+def posterior_variance(result: refti.Evidence) -> tuple[float, float]:
     """The variance of the posterior draws and its error, from blocks of the chains."""
     theta = result.posterior["x"].values[..., 0]
     squares = (theta - theta.mean()) ** 2

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from refti.paper.one_dimension import cusp, mismatch
+from refti.paper.mismatch.study import make_findings as make_mismatch_findings
+from refti.paper.one_dimension import exact
 from refti.paper.one_dimension.figure import draw
-from refti.paper.one_dimension.runs import Runs, run, z_of, z_ref_of
+from refti.paper.one_dimension.runs import Runs, all_runs, reference_z
 from refti.paper.one_dimension.table import (
     BANDS,
     exact_z_ref,
@@ -14,16 +15,17 @@ from refti.paper.one_dimension.table import (
     offset_of_printed,
     table,
 )
+from refti.paper.recipe import z_with_error
 from refti.paper.report.findings import Figure, Findings, plus_minus
 from refti.paper.report.work import Work
 
 
-def study(work: Work) -> Findings:
+def make_findings(work: Work) -> Findings:
     """Figure 1 and the numbers of the 1-D example, and the figure on mismatched densities."""
-    runs = run(work)
-    mismatched = mismatch.study(work.within("mismatch"))
-    exact, z_ref = cusp.evidence(), z_ref_of(runs.recipe)
-    recipe, default = z_of(runs.recipe), z_of(runs.default)
+    runs = all_runs(work)
+    mismatched = make_mismatch_findings(work.within("mismatch"))
+    z_ref = reference_z(runs.recipe)
+    recipe, default = z_with_error(runs.recipe), z_with_error(runs.default)
     offset = offset_of_printed()
     return Findings(
         title="One dimension: a cusp on a quartic",
@@ -33,10 +35,10 @@ def study(work: Work) -> Findings:
             "iterations and within 0.1 % in 17,000."
         ),
         holds=(
-            f"Quadrature gives z = {exact:.6f}. The paper's recipe gives {plus_minus(*recipe)} "
-            f"from a reference with z_ref = {z_ref:.3f}, refti's default {plus_minus(*default)}. "
-            f"The exact variance is {cusp.variance():.6f} and gives z_ref = "
-            f"{exact_z_ref():.6f} at the mean. {_in_words(runs)} {mismatched.holds}"
+            f"Quadrature gives z = {exact.evidence():.6f}. The paper's recipe gives "
+            f"{plus_minus(*recipe)} from a reference with z_ref = {z_ref:.3f}, refti's default "
+            f"{plus_minus(*default)}. The exact variance is {exact.variance():.6f} and gives "
+            f"z_ref = {exact_z_ref():.6f} at the mean. {_in_words(runs)} {mismatched.holds}"
         ),
         why=(
             "The variance and the mean of the reference were sampled. At a cusp log q falls like "
@@ -69,5 +71,5 @@ def _figure(runs: Runs) -> Figure:
         "through them and the exact curve. d) Running estimate of z with bands of 1 % and 0.1 % "
         f"about the exact value. Iterations to stay within 1 %: {medians[0]}; within 0.1 %: "
         f"{medians[1]} (median and range over repetitions).",
-        partial(draw, draws.lambdas, draws.delta, reference, cusp.evidence()),
+        partial(draw, draws.lambdas, draws.delta, reference, exact.evidence()),
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from refti.paper.one_dimension import cusp
-from refti.paper.one_dimension.runs import PAPER_DRAWS, Runs, variance_of, z_of, z_ref_of
+from refti.paper.one_dimension import exact
+from refti.paper.one_dimension.runs import Runs, posterior_variance, reference_z
+from refti.paper.recipe import DRAWS, z_with_error
 from refti.paper.report.findings import Table, plus_minus
 from refti.paper.report.verdicts import rounds_to, verdict
 
@@ -16,20 +17,20 @@ BANDS = tuple(PRINTED_ITERATIONS)
 
 def table(runs: Runs) -> Table:
     """Printed, ours and exact, side by side."""
-    exact, z_ref = cusp.evidence(), z_ref_of(runs.recipe)
-    variance, error = variance_of(runs.recipe)
+    z, z_ref = exact.evidence(), reference_z(runs.recipe)
+    variance, error = posterior_variance(runs.recipe)
     theta = runs.recipe.posterior["x"].values
-    of_paper = error * np.sqrt(theta.size / PAPER_DRAWS)
-    recipe, default = z_of(runs.recipe), z_of(runs.default)
-    share, exact_share = 100 * z_ref / exact, 100 * exact_z_ref() / exact
+    of_paper = error * np.sqrt(theta.size / DRAWS)
+    recipe, default = z_with_error(runs.recipe), z_with_error(runs.default)
+    share, exact_share = 100 * z_ref / z, 100 * exact_z_ref() / z
     rows = [
         (
             "sampled variance of θ",
             "0.424",
             plus_minus(variance, error),
-            f"{cusp.variance():.6f}",
-            verdict(abs(PRINTED_VARIANCE - cusp.variance()) < 3 * of_paper),
-            f"It is a sampled value; {PAPER_DRAWS:,} draws know it to ± {of_paper:.4f}.",
+            f"{exact.variance():.6f}",
+            verdict(abs(PRINTED_VARIANCE - exact.variance()) < 3 * of_paper),
+            f"It is a sampled value; {DRAWS:,} draws know it to ± {of_paper:.4f}.",
         ),
         (
             "z_ref",
@@ -43,15 +44,15 @@ def table(runs: Runs) -> Table:
             "z by quadrature",
             "1.523",
             f"{plus_minus(*default)} (default)",
-            f"{exact:.9f}",
-            rounds_to("1.523", exact),
+            f"{z:.9f}",
+            rounds_to("1.523", z),
             "Two quadratures, one of them here, give the same.",
         ),
         (
             "z by referenced TI",
             "1.523",
             f"{plus_minus(*recipe)} (recipe)",
-            f"{exact:.9f}",
+            f"{z:.9f}",
             verdict(abs(1.523 - recipe[0]) < 3 * recipe[1]),
             "It is reached from either z_ref, since the path makes up for the reference.",
         ),
@@ -107,11 +108,11 @@ def median_and_range(taken: np.ndarray, longest: int) -> str:
 
 def exact_z_ref() -> float:
     """The integral of the reference of the exact mean and variance."""
-    return cusp.laplace(cusp.CENTRE, cusp.variance()).z
+    return exact.laplace_reference(exact.CENTRE, exact.variance()).z
 
 
 def offset_of_printed() -> float:
     """How far off the cusp the printed variance has the printed z_ref."""
-    at_cusp = cusp.laplace(cusp.CENTRE, PRINTED_VARIANCE).z
+    at_cusp = exact.laplace_reference(exact.CENTRE, PRINTED_VARIANCE).z
     # The quartic is nothing at this distance.
     return float((2 * np.log(at_cusp / PRINTED_Z_REF)) ** 2)

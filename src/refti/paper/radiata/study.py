@@ -14,7 +14,7 @@ from refti.paper.report.findings import Figure, Findings, plus_minus
 from refti.paper.report.work import Work
 
 
-def study(work: Work) -> Findings:
+def make_findings(work: Work) -> Findings:
     """Table 2 and Figures 3 and 4, from new runs."""
     runs = all_runs(work, QUICK if work.quick else FULL)
     log_z, factors = samples(runs), log_bayes_factors(runs)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from refti.paper.report import page
-from refti.paper.two_dimensions.bounded import Expansion
+from refti.paper.two_dimensions.expansions import Expansion
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from refti.paper.recipe import z_with_error
 from refti.paper.report.findings import Table, plus_minus
 from refti.paper.report.verdicts import verdict
-from refti.paper.two_dimensions.bounded import Case, laplace, sampled
-from refti.paper.two_dimensions.runs import Runs, Sampled, z_of
+from refti.paper.two_dimensions.exact import Case
+from refti.paper.two_dimensions.expansions import expand_at_mode, expand_at_moments
+from refti.paper.two_dimensions.runs import ReferencedTI, Runs
 
 PLUS, MINUS = 0.5, -0.5
-AS_PRINTED, BEHIND, TURNED = Case(PLUS, 1), Case(MINUS, 1), Case(MINUS, 2)
-CASES = (AS_PRINTED, BEHIND, Case(PLUS, 2), TURNED)
+AS_PRINTED = Case(PLUS, 1)
+AS_COMPUTED = Case(MINUS, 1)  # what most of the printed numbers belong to
+OTHER_BOUND = Case(MINUS, 2)  # what the printed exact value belongs to
+CASES = (AS_PRINTED, AS_COMPUTED, Case(PLUS, 2), OTHER_BOUND)
 PRINTED = {
     "Exact": 3.31,
     "Laplace with full covariance": 5.55,
@@ -37,7 +41,10 @@ def printed_table(runs: Mapping[Case, Runs]) -> Table:
     )
     rows = []
     per_case = zip(
-        PRINTED.items(), *(_methods(runs[case]) for case in (AS_PRINTED, BEHIND)), why, strict=True
+        PRINTED.items(),
+        *(_methods(runs[case]) for case in (AS_PRINTED, AS_COMPUTED)),
+        why,
+        strict=True,
     )
     for (method, printed), plus, minus, reason in per_case:
         holds = any(_agrees(printed, value, noise) for _, value, noise in (plus, minus))
@@ -67,15 +74,19 @@ def printed_table(runs: Mapping[Case, Runs]) -> Table:
 def _methods(runs: Runs) -> Iterator[tuple[str, float, float]]:
     """What each row of Table 1 came to, its value without sampling, and the paper's noise."""
     exact, full, diagonal = runs.case.evidence(), runs.full, runs.diagonal
-    yield f"{plus_minus(*z_of(runs.declared))} (default)", exact, 0.0
+    yield f"{plus_minus(*z_with_error(runs.declared))} (default)", exact, 0.0
     yield f"{full.expansion.z:.4f}", full.expansion.z, 0.0
-    corrected = diagonal.expansion.z * diagonal.expansion.share()
+    corrected = diagonal.expansion.z * diagonal.expansion.share_within_bound()
     yield f"{corrected:.4f}", corrected, 0.0
-    yield plus_minus(*full.unbounded), exact / full.expansion.share(), full.relative_noise
+    yield (
+        plus_minus(*full.unbounded),
+        exact / full.expansion.share_within_bound(),
+        full.relative_noise,
+    )
     yield plus_minus(*diagonal.bounded), exact, diagonal.relative_noise
 
 
-def readings(doubled: Sequence[Sampled]) -> Table:
+def readings_table(doubled: Sequence[ReferencedTI]) -> Table:
     """Candidates for every printed number, and whether they agree with it."""
     rows = [
         (
@@ -104,33 +115,39 @@ def readings(doubled: Sequence[Sampled]) -> Table:
     )
 
 
-def _candidates(doubled: Sequence[Sampled]) -> Iterator[tuple[float, str, float, float]]:
-    one, two = laplace(BEHIND), laplace(BEHIND, precision=2.0)
+def _candidates(doubled: Sequence[ReferencedTI]) -> Iterator[tuple[float, str, float, float]]:
+    one, two = expand_at_mode(AS_COMPUTED), expand_at_mode(AS_COMPUTED, precision=2.0)
     flat, flat_two = one.diagonal(), two.diagonal()
     noise, flat_noise = (each.relative_noise for each in doubled)
-    yield 3.31, "quadrature, θ₁ ≥ 0", BEHIND.evidence(), 0.0
-    yield 3.31, "quadrature, θ₂ ≥ 0", TURNED.evidence(), 0.0
+    yield 3.31, "quadrature, θ₁ ≥ 0", AS_COMPUTED.evidence(), 0.0
+    yield 3.31, "quadrature, θ₂ ≥ 0", OTHER_BOUND.evidence(), 0.0
     yield 5.55, "expansion at the mode", one.z, 0.0
-    yield 5.55, "sampled covariance, θ₁ ≥ 0", sampled(BEHIND).z, 0.0
+    yield 5.55, "sampled covariance, θ₁ ≥ 0", expand_at_moments(AS_COMPUTED).z, 0.0
     yield 5.55, "expansion with twice the precision", two.z, 0.0
-    yield 3.81, "diagonal, formula as printed", 2 * flat.z * flat.share(), 0.0
-    yield 3.81, "diagonal, formula put right", flat.z * flat.share(), 0.0
-    yield 3.81, "diagonal, twice the precision", flat_two.z * flat_two.share(), 0.0
-    mixed = flat_two.share(variance_of=2)
+    yield 3.81, "diagonal, formula as printed", 2 * flat.z * flat.share_within_bound(), 0.0
+    yield 3.81, "diagonal, formula put right", flat.z * flat.share_within_bound(), 0.0
+    yield 3.81, "diagonal, twice the precision", flat_two.z * flat_two.share_within_bound(), 0.0
+    mixed = flat_two.share_within_bound(variance_of=2)
     yield 3.81, "the same with θ₂'s variance in the share", flat_two.z * mixed, 0.0
-    yield 4.79, "TI, expansion at the mode", one.by_spline() / one.share(), noise
-    yield 4.79, "TI, twice the precision, θ₁ ≥ 0", two.by_spline() / two.share(), noise
-    turned = laplace(TURNED, precision=2.0)
-    yield 4.79, "the same, θ₂ ≥ 0", turned.by_spline() / turned.share(), noise
-    yield 3.33, "TI, diagonal, formula put right", flat.by_spline(), flat_noise
-    yield 3.33, "TI, diagonal, twice the precision", flat_two.by_spline(), flat_noise
+    yield 4.79, "TI, expansion at the mode", one.z_by_spline() / one.share_within_bound(), noise
+    yield (
+        4.79,
+        "TI, twice the precision, θ₁ ≥ 0",
+        two.z_by_spline() / two.share_within_bound(),
+        noise,
+    )
+    turned = expand_at_mode(OTHER_BOUND, precision=2.0)
+    yield 4.79, "the same, θ₂ ≥ 0", turned.z_by_spline() / turned.share_within_bound(), noise
+    yield 3.33, "TI, diagonal, formula put right", flat.z_by_spline(), flat_noise
+    yield 3.33, "TI, diagonal, twice the precision", flat_two.z_by_spline(), flat_noise
     turned = turned.diagonal()
-    yield 3.33, "the same, θ₂ ≥ 0", turned.by_spline(), flat_noise
-    value = flat_two.by_spline() / flat_two.share() * mixed
+    yield 3.33, "the same, θ₂ ≥ 0", turned.z_by_spline(), flat_noise
+    value = flat_two.z_by_spline() / flat_two.share_within_bound() * mixed
     yield 3.33, "θ₁ ≥ 0 with θ₂'s variance in the share", value, flat_noise
 
 
-def grid(runs: Mapping[Case, Runs]) -> Table:
+def all_cases_table(runs: Mapping[Case, Runs]) -> Table:
+    """Every method for both signs and both bounds."""
     rows = [
         (f"θ {'+' if case.shift > 0 else '-'} ½", f"θ{'₁₂'[case.bounded - 1]} ≥ 0", *row)
         for case in CASES
@@ -146,8 +163,8 @@ def grid(runs: Mapping[Case, Runs]) -> Table:
 
 
 def _grid_rows(case: Case, runs: Runs | None) -> Iterator[tuple[str, str, str]]:
-    exact, full, diagonal = case.evidence(), laplace(case), laplace(case).diagonal()
-    corrected = diagonal.z * diagonal.share()
+    exact, full, diagonal = case.evidence(), expand_at_mode(case), expand_at_mode(case).diagonal()
+    corrected = diagonal.z * diagonal.share_within_bound()
     yield "exact", "", f"{exact:.9f}"
     yield "Laplace, full", "", f"{full.z:.4f}"
     yield "Laplace, diagonal, formula as printed", "", f"{2 * corrected:.4f}"
@@ -155,9 +172,17 @@ def _grid_rows(case: Case, runs: Runs | None) -> Iterator[tuple[str, str, str]]:
     if runs is None:
         return
     value, error = runs.diagonal.bounded
-    yield "TI, full, no bound", plus_minus(*runs.full.unbounded), f"{exact / full.share():.6f}"
+    yield (
+        "TI, full, no bound",
+        plus_minus(*runs.full.unbounded),
+        f"{exact / full.share_within_bound():.6f}",
+    )
     yield "TI, full, bound", plus_minus(*runs.full.bounded), f"{exact:.6f}"
     yield "TI, diagonal, formula as printed", plus_minus(2 * value, 2 * error), f"{2 * exact:.6f}"
     yield "TI, diagonal, formula put right", plus_minus(value, error), f"{exact:.6f}"
-    yield "refti, bound declared", plus_minus(*z_of(runs.declared)), f"{exact:.6f}"
-    yield "refti, bound in the density only", plus_minus(*z_of(runs.undeclared)), f"{exact:.6f}"
+    yield "refti, bound declared", plus_minus(*z_with_error(runs.declared)), f"{exact:.6f}"
+    yield (
+        "refti, bound in the density only",
+        plus_minus(*z_with_error(runs.undeclared)),
+        f"{exact:.6f}",
+    )

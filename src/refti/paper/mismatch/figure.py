@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import norm
 
 import refti
-from refti.paper.one_dimension.drifting import DRAWS, INSIDE, Pair, Replicates
+from refti.paper.mismatch.normals import DRAWS, WITHIN_RANGE, MismatchedPair, Replicates
 from refti.paper.report import page
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ SHOWN = ((0.5, page.BLUE, "--"), (2.0, page.ORANGE, "-."), (4.0, page.RED, ":"))
 
 
 def draw(
-    pairs: Sequence[Pair],
+    pairs: Sequence[MismatchedPair],
     replicates: Mapping[float, Replicates],
     adapted: Mapping[float, refti.Evidence],
 ) -> Drawing:
@@ -38,9 +38,9 @@ def draw(
 
 def _densities(axes: Any) -> None:
     """The densities, each with a bar below it that is its range."""
-    x, edge = np.linspace(-4, 6, 1001), norm.ppf(0.5 + 0.5 * INSIDE)
+    x, edge = np.linspace(-4, 6, 1001), norm.ppf(0.5 + 0.5 * WITHIN_RANGE)
     kinds = [("$q_{ref}$, $Ω_{ref}$", page.GREY, "-", 0.0, 1.0)]
-    kinds += [(f"q, Ω at {m:g}", c, dash, m, Pair(m).scale) for m, c, dash in SHOWN]
+    kinds += [(f"q, Ω at {m:g}", c, dash, m, MismatchedPair(m).scale) for m, c, dash in SHOWN]
     for k, (label, colour, dash, mean, scale) in enumerate(kinds):
         axes.plot(x, norm.pdf(x, mean, scale), color=colour, ls=dash, label=label)
         height, half = -0.06 * (k + 1), edge * scale
@@ -49,11 +49,13 @@ def _densities(axes: Any) -> None:
     axes.legend(loc="upper left")
 
 
-def _spreads(axes: Any, pairs: Sequence[Pair], replicates: Mapping[float, Replicates]) -> None:
+def _spreads(
+    axes: Any, pairs: Sequence[MismatchedPair], replicates: Mapping[float, Replicates]
+) -> None:
     at = np.array([pair.mismatch for pair in pairs])
-    fine = [Pair(m) for m in np.linspace(0.05, at[-1], 100)]
+    fine = [MismatchedPair(m) for m in np.linspace(0.05, at[-1], 100)]
     x = [pair.mismatch for pair in fine]
-    of_delta = np.array([np.sqrt(pair.moments(np.array(0.0))[1]) for pair in fine])
+    of_delta = np.array([np.sqrt(pair.delta_moments(np.array(0.0))[1]) for pair in fine])
     axes.plot(x, of_delta, color=page.GREY, label="log $q/q_{ref}$, exact")
     lines = (
         (of_delta / np.sqrt(DRAWS), "reference_mean", page.BLUE, "--", "o", f"mean of {DRAWS}"),
@@ -70,14 +72,16 @@ def _spreads(axes: Any, pairs: Sequence[Pair], replicates: Mapping[float, Replic
     axes.legend()
 
 
-def _biases(axes: Any, pairs: Sequence[Pair], replicates: Mapping[float, Replicates]) -> None:
+def _biases(
+    axes: Any, pairs: Sequence[MismatchedPair], replicates: Mapping[float, Replicates]
+) -> None:
     x = np.array([pair.mismatch for pair in pairs])
-    exact = np.array([pair.moments(np.array(0.0))[0] for pair in pairs])
-    inside = np.array([pair.mean_inside() for pair in pairs]) - exact
+    exact = np.array([pair.delta_moments(np.array(0.0))[0] for pair in pairs])
+    inside = np.array([pair.mean_within_range() for pair in pairs]) - exact
     axes.plot(x, inside, color=page.ORANGE, label="inside the 99 % range, exact")
     axes.axhline(0.0, color=page.BLUE, ls="--", label="all draws, exact")
     for name, colour, marker, shift in (
-        ("inside_mean", page.ORANGE, "s", 0.03),
+        ("mean_within_range", page.ORANGE, "s", 0.03),
         ("reference_mean", page.BLUE, "o", -0.03),
     ):
         label = "the same, measured"
@@ -88,7 +92,7 @@ def _biases(axes: Any, pairs: Sequence[Pair], replicates: Mapping[float, Replica
 
 def _errors(
     axes: Any,
-    pairs: Sequence[Pair],
+    pairs: Sequence[MismatchedPair],
     replicates: Mapping[float, Replicates],
     adapted: Mapping[float, refti.Evidence],
 ) -> None:
@@ -99,7 +103,7 @@ def _errors(
     _measured(
         axes, x, replicates, "one_sided", page.GREEN, "^", 0.0, label="reference alone, measured"
     )
-    ours = [result.log_z - Pair(m).log_z for m, result in adapted.items()]
+    ours = [result.log_z - MismatchedPair(m).log_z for m, result in adapted.items()]
     bars = [2 * result.error for result in adapted.values()]
     axes.errorbar(
         list(adapted), ours, bars, fmt="D", color=page.BLUE, capsize=4, label="refti, one run each"

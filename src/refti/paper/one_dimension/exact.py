@@ -1,4 +1,4 @@
-"""The 1-D example by quadrature, along any path to it, and how estimates of it settle."""
+"""The 1-D example by quadrature: its evidence, its variance, and the path from any reference."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.integrate import quad
-from scipy.interpolate import CubicSpline
 from scipy.special import roots_legendre
 
 import refti
@@ -41,7 +40,7 @@ def _half_moment(order: int) -> float:
 
 
 @dataclass(frozen=True)
-class Parabola:
+class NormalCurve:
     """A normal reference: its mean, its variance and its log density at the mean."""
 
     mean: float
@@ -58,21 +57,21 @@ class Parabola:
         return self.log_height - 0.5 * (np.asarray(theta) - self.mean) ** 2 / self.variance
 
 
-def laplace(mean: float, variance: float) -> Parabola:
+def laplace_reference(mean: float, variance: float) -> NormalCurve:
     """The paper's reference of a mean and a variance: as high as q is at the mean."""
-    return Parabola(mean, variance, float(log_density(np.array(mean))))
+    return NormalCurve(mean, variance, float(log_density(np.array(mean))))
 
 
-def reference_of(result: refti.Evidence) -> Parabola:
+def read_reference(result: refti.Evidence) -> NormalCurve:
     """The reference of a run, read off its draws: log q less delta is a parabola in theta."""
     theta = result.posterior["x"].values.ravel()
     heights = log_density(theta) - result.draws[-1].delta[-1].ravel()
     bend, slope, level = np.polynomial.Polynomial.fit(theta, heights, 2).convert().coef[::-1]
     mean = -slope / (2 * bend)
-    return Parabola(float(mean), float(-0.5 / bend), float(level - bend * mean**2))
+    return NormalCurve(float(mean), float(-0.5 / bend), float(level - bend * mean**2))
 
 
-def expectations(reference: Parabola, lambdas: np.ndarray) -> np.ndarray:
+def expectations(reference: NormalCurve, lambdas: np.ndarray) -> np.ndarray:
     """E_lambda[delta] by quadrature, at each lambda."""
     t, weights = roots_legendre(NODES)
     t, weights = 0.5 * REACH * (t + 1), 0.5 * REACH * weights
@@ -82,28 +81,3 @@ def expectations(reference: Parabola, lambdas: np.ndarray) -> np.ndarray:
     delta = log_density(theta) - start
     mass = volume * np.exp(start + np.asarray(lambdas)[:, None] * delta)
     return np.asarray((mass @ delta) / mass.sum(axis=1))
-
-
-def integral(lambdas: np.ndarray, expectations: np.ndarray) -> np.ndarray:
-    """The paper's quadrature: the cubic spline through the expectations [rung, ...], integrated."""
-    return np.asarray(CubicSpline(lambdas, expectations).integrate(0.0, 1.0))
-
-
-def running_means(delta: np.ndarray) -> np.ndarray:
-    """The mean of delta [rung, chain, draw] over all chains up to each draw, [rung, draw]."""
-    return np.cumsum(delta.mean(axis=1), axis=1) / np.arange(1, delta.shape[2] + 1)
-
-
-def running_evidence(z_ref: float, lambdas: np.ndarray, delta: np.ndarray) -> np.ndarray:
-    """The estimate of z from the draws of every chain up to each draw."""
-    return np.asarray(z_ref * np.exp(integral(lambdas, running_means(delta))))
-
-
-def iterations_to_stay(running: np.ndarray, exact: float, band: float, chains: int) -> float:
-    """The iterations a rung, of all chains together, from which on an estimate stays in a band.
-
-    The band is relative and about the exact value; infinity where the last estimate is outside.
-    """
-    outside = np.flatnonzero(np.abs(running / exact - 1) > band)
-    first = 0 if len(outside) == 0 else int(outside[-1]) + 1
-    return float("inf") if first == len(running) else float(chains * (first + 1))

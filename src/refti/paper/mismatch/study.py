@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 
 import refti
+from refti.paper.mismatch.figure import draw
+from refti.paper.mismatch.normals import DRAWS, LADDER, MismatchedPair, Replicates, replicate
 from refti.paper.normal_reference import NormalReference
-from refti.paper.one_dimension.drifting import DRAWS, LADDER, Pair, Replicates, replicate
-from refti.paper.one_dimension.mismatch_figure import draw
 from refti.paper.report.findings import Figure, Findings, Table, plus_minus
 from refti.paper.report.work import Work
 
@@ -17,24 +17,31 @@ MISMATCHES = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0])
 RUN_AT = (1.0, 2.0, 3.0, 4.0)
 
 
-def study(work: Work) -> Findings:
+def make_findings(work: Work) -> Findings:
     """The figure on mismatched densities, and what refti does with such references."""
     count = 2_000 if work.quick else 10_000
     replicates = {}
     for k, mismatch in enumerate(MISMATCHES):
         work.report("mismatch: replicates", k, len(MISMATCHES))
-        replicates[float(mismatch)] = replicate(Pair(float(mismatch)), count, work.seed)
+        replicates[float(mismatch)] = replicate(MismatchedPair(float(mismatch)), count, work.seed)
     reference = NormalReference.of([0.0], [[1.0]], 0.0)
     short = {"reference": reference, "kept": DRAWS, "estimator": "ti"}
     runs = {
         m: {
-            "2 rungs": work.evidence(f"{m:g}-two", Pair(m).model(), ladder=(0, 1), **short),
-            "5 rungs": work.evidence(f"{m:g}-five", Pair(m).model(), ladder=LADDER, **short),
-            "adapted": work.evidence(f"{m:g}-adapted", Pair(m).model(), reference=reference),
+            "2 rungs": work.evidence(
+                f"{m:g}-two", MismatchedPair(m).model(), ladder=(0, 1), **short
+            ),
+            "5 rungs": work.evidence(
+                f"{m:g}-five", MismatchedPair(m).model(), ladder=LADDER, **short
+            ),
+            "adapted": work.evidence(
+                f"{m:g}-adapted", MismatchedPair(m).model(), reference=reference
+            ),
         }
         for m in (RUN_AT[1::2] if work.quick else RUN_AT)
     }
-    worst = Pair(RUN_AT[-1])
+    worst = MismatchedPair(RUN_AT[-1])
+    bias_within = worst.mean_within_range() - worst.delta_moments(np.array(0.0))[0]
     last, unbiased = runs[worst.mismatch], replicates[worst.mismatch].reference_mean
     return Findings(
         title="Mismatched densities",
@@ -42,7 +49,7 @@ def study(work: Work) -> Findings:
         holds=(
             f"At a mismatch of {worst.mismatch:g} the mean of log q/q_ref over {DRAWS} draws of "
             f"the reference is off by {plus_minus(*_mean(unbiased))} on average, over draws within "
-            f"its 99 % range by {worst.mean_inside() - worst.moments(np.array(0.0))[0]:.3f}; the "
+            f"its 99 % range by {bias_within:.3f}; the "
             f"spline through 5 exact expectations is off by {worst.spline_error():.2f} in log z, "
             f"and refti takes {last['adapted'].draws[0].rungs} rungs and is off by "
             f"{plus_minus(last['adapted'].log_z - worst.log_z, last['adapted'].error)}."
@@ -71,7 +78,7 @@ def _table(runs: dict[float, dict[str, refti.Evidence]]) -> Table:
                 plus_minus(result.estimates[each].value, result.estimates[each].error)
                 for each in ("ti", "mbar")
             ),
-            f"{Pair(m).log_z:.4f}",
+            f"{MismatchedPair(m).log_z:.4f}",
             "yes" if result.trusted else "no",
             ", ".join(check.name for check in result.checks if not check.ok) or "none",
         )
@@ -104,5 +111,5 @@ def _figure(
         "reference, with all draws and with those inside the 99 % range. d) Error of log z: the "
         "spline through 5 rungs, weights of the reference's draws alone, and refti with an "
         "adapted ladder. Bars are two standard errors.",
-        partial(draw, [Pair(m) for m in replicates], replicates, adapted),
+        partial(draw, [MismatchedPair(m) for m in replicates], replicates, adapted),
     )

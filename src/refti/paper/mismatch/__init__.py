@@ -1,0 +1,1 @@
+"""The paper's figure on densities that do not match their reference."""
