@@ -17,7 +17,7 @@ import refti
 from refti.inputs.python import workers
 from refti.inputs.python.calls import Call
 from refti.inputs.python.workers import Workers
-from refti.sampling.metering import Paid
+from refti.sampling.metering import EvaluationCache
 
 SCALES = np.array([0.5, 2.0, 1.0])
 LOG_Z = 1.5 + float(np.sum(np.log(SCALES)) + 1.5 * np.log(2 * np.pi))
@@ -274,19 +274,19 @@ def test_what_is_no_number_at_some_points_is_a_rejection_and_ends_no_run(other):
 
 
 def test_threads_look_up_and_forget_what_is_paid_for(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(Paid, "MOST", 50)
-    paid, x = Paid(), np.arange(400.0)[:, None]
+    monkeypatch.setattr(EvaluationCache, "MOST", 50)
+    cache, x = EvaluationCache(), np.arange(400.0)[:, None]
 
     def work(begin: int) -> None:
         for i in range(2000):
             rows = x[(begin + i) % 390 : (begin + i) % 390 + 10]
-            known, values = paid.look_up("density", rows)
+            known, values = cache.look_up("density", rows)
             np.testing.assert_array_equal(values[known], rows[known, 0])
-            paid.keep("density", rows, rows[:, 0])
+            cache.keep("density", rows, rows[:, 0])
 
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(work, (0, 100, 200, 300)))
-    assert paid.look_up("density", x)[0].sum() == 50
+    assert cache.look_up("density", x)[0].sum() == 50
 
 
 def test_points_at_which_the_function_raises_are_counted_and_located():

@@ -6,13 +6,14 @@ import pytest
 from scipy import stats
 
 import refti
+from refti.draws.cost import Budget
 from refti.models.density import ValueOnlyDensity
 from refti.paths.path import Leg
 from refti.references.gaussian import gaussian
 from refti.sampling.engine import engine
 from refti.sampling.evaluation import on_rung
 from refti.sampling.kernels.elliptical import Base, Standing, strolled
-from refti.sampling.metering import Budget, Meter, OutOfBudgetError
+from refti.sampling.metering import Meter, OutOfBudgetError
 from refti.sampling.rung import advanced, moved_to, placed, warmed_up
 from refti.sampling.whitening import whitening
 

@@ -11,7 +11,7 @@ from refti.checks.pareto import pareto_shape
 from refti.checks.tuning import TUNING
 from refti.draws import autocorrelation
 from refti.draws.draws import Draws
-from refti.draws.support_share import Share
+from refti.draws.support_share import SupportShare
 from refti.estimators import Estimate, add, influence, mbar
 
 
@@ -136,7 +136,7 @@ def check_estimates(
     ]
 
 
-def check_share(shares: Sequence[Share]) -> list[Check]:
+def check_share(shares: Sequence[SupportShare]) -> list[Check]:
     """Whether enough of each leg's start lies inside the support, and whether NaN was met."""
     strangest = max(shares, key=lambda share: share.not_a_number / share.drawn)
     return [

@@ -1,4 +1,4 @@
-"""Share: how much of a leg's start density lies inside the support of its end density."""
+"""SupportShare: how much of a leg's start density lies inside the support of its end density."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from refti.draws import autocorrelation
 
 
 @dataclass(frozen=True)
-class Share:
+class SupportShare:
     """Points of the start density that were looked at, and how many lay inside.
 
     Attributes:
@@ -35,10 +35,10 @@ class Share:
         return float(np.log(self.inside / self.drawn))
 
 
-NONE_YET = Share(0, 0, 0, float("inf"))
+NONE_YET = SupportShare(0, 0, 0, float("inf"))
 
 
-def counted(so_far: Share, x: np.ndarray, log_end: np.ndarray) -> Share:
+def count_points(so_far: SupportShare, x: np.ndarray, log_end: np.ndarray) -> SupportShare:
     """The share after more independent points x[n, dim] at which the end density is log_end[n]."""
     strange = np.isnan(log_end) | (log_end == np.inf)
     example = so_far.example
@@ -50,10 +50,12 @@ def counted(so_far: Share, x: np.ndarray, log_end: np.ndarray) -> Share:
     p = (inside + 0.5) / (drawn + 1)
     error = float(np.sqrt((1 - p) / (p * drawn)))
     infinite = so_far.infinite + int((log_end == np.inf).sum())
-    return Share(inside, drawn, so_far.not_a_number + int(strange.sum()), error, example, infinite)
+    return SupportShare(
+        inside, drawn, so_far.not_a_number + int(strange.sum()), error, example, infinite
+    )
 
 
-def of_chains(inside: np.ndarray) -> Share:
+def count_draws(inside: np.ndarray) -> SupportShare:
     """The share of correlated draws of the start, inside[chain, draw] true or false."""
     error = float(autocorrelation.standard_error(inside.astype(float))) / inside.mean()
-    return Share(int(inside.sum()), inside.size, 0, float(error))
+    return SupportShare(int(inside.sum()), inside.size, 0, float(error))

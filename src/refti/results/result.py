@@ -11,11 +11,11 @@ from typing import Any, Self
 import xarray
 
 from refti.checks.check import Check
+from refti.draws.cost import Cost
 from refti.draws.draws import Draws
 from refti.errors import NotTrustedError, SettingsError, StoreError
 from refti.estimators import Estimate
 from refti.results.files import read_json, read_netcdf, write_json, write_netcdf
-from refti.sampling.metering import Cost
 
 FORMAT = 1  # of the files written by save()
 

@@ -11,14 +11,14 @@ import xarray
 
 from refti.checks.check import Check
 from refti.checks.of_draws import check_estimates, check_legs, check_share
-from refti.draws.support_share import Share
+from refti.draws.cost import Cost
+from refti.draws.support_share import SupportShare
 from refti.estimators import Estimate, estimate_path
 from refti.models.model import Model
 from refti.paths.path import Path
 from refti.results.result import Evidence, LogRatio
 from refti.run.settings import Settings
 from refti.sampling.leg import LegSample
-from refti.sampling.metering import Cost
 
 Kind = TypeVar("Kind", Evidence, LogRatio)
 
@@ -79,11 +79,11 @@ def result(
     )
 
 
-def _shares(samples: Sequence[LegSample]) -> tuple[list[Share], list[Share]]:
+def _shares(samples: Sequence[LegSample]) -> tuple[list[SupportShare], list[SupportShare]]:
     return [sample.share for sample in samples], [sample.end_share for sample in samples]
 
 
-def _known(path: Path, starts: Sequence[Share], ends: Sequence[Share]) -> Estimate:
+def _known(path: Path, starts: Sequence[SupportShare], ends: Sequence[SupportShare]) -> Estimate:
     """What of log z is known without the legs: its start, and the shares inside the supports.
 
     A leg joins the part of its start inside the end's support to the part of its end inside the

@@ -18,6 +18,7 @@ from refti.checks.of_run import (
     check_prior_integral,
     check_solver,
 )
+from refti.draws.cost import Budget
 from refti.errors import RefTIError, SamplingError
 from refti.estimators import Estimate
 from refti.inputs.posterior.formats import Posterior
@@ -38,7 +39,7 @@ from refti.run.suitability import check_stations, expect_model, suited
 from refti.sampling.computing import computing
 from refti.sampling.engine import engine
 from refti.sampling.kernels.base import KernelName
-from refti.sampling.metering import Budget, Meter, OutOfBudgetError
+from refti.sampling.metering import Meter, OutOfBudgetError
 
 STRETCH = 25  # iterations between two looks at a run: exchanges, budget, progress
 CHAINS = 8

@@ -90,13 +90,13 @@ def paid(density: Density, x: np.ndarray, meter: Meter) -> np.ndarray:
     """
     if isinstance(density, Reference):
         return _by_jax(density, x, meter)
-    known, found = meter.paid.look_up(density, x)
+    known, found = meter.cache.look_up(density, x)
     new = x[~known]
     if len(new):
         meter.reserve(len(new))
         fresh = density.log_densities(new) if isinstance(density, ValueOnlyDensity) else None
         found[~known] = _by_jax(density, new, meter) if fresh is None else fresh
-        meter.paid.keep(density, new, found[~known])
+        meter.cache.keep(density, new, found[~known])
     return found
 
 

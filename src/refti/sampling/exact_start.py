@@ -6,7 +6,7 @@ import jax
 import numpy as np
 
 from refti.draws import support_share as shares
-from refti.draws.support_share import Share
+from refti.draws.support_share import SupportShare
 from refti.errors import SamplingError
 from refti.paths.path import Leg
 from refti.references.base import Reference
@@ -18,8 +18,8 @@ ROUNDS_FOR_INSIDE = 64  # times the wanted number of exact draws made to get eno
 
 
 def draw_start(
-    leg: Leg, share: Share, key: jax.Array, engine: Engine
-) -> tuple[np.ndarray, np.ndarray, Share]:
+    leg: Leg, share: SupportShare, key: jax.Array, engine: Engine
+) -> tuple[np.ndarray, np.ndarray, SupportShare]:
     """Exact draws inside the end's support, their delta and the share inside so far.
 
     They are x[chain, dim], one for each chain, and delta[chain, draw] of a stretch.
@@ -43,15 +43,15 @@ def draw_start(
 
 
 def count_inside(
-    leg: Leg, share: Share, key: jax.Array, engine: Engine
-) -> tuple[np.ndarray, np.ndarray, Share]:
+    leg: Leg, share: SupportShare, key: jax.Array, engine: Engine
+) -> tuple[np.ndarray, np.ndarray, SupportShare]:
     """Those of a stretch of exact draws that are inside, delta there, and the share so far."""
     assert isinstance(leg.start, Reference)
     count = engine.chains * engine.stretch
     x = np.asarray(engine.meter.call(exact_draws, leg.start, key, count))
     end, delta = values(leg, x, engine.meter)
     inside = np.isfinite(delta)
-    return x[inside], delta[inside], shares.counted(share, x, end)
+    return x[inside], delta[inside], shares.count_points(share, x, end)
 
 
 def stretched(series: np.ndarray, length: int) -> np.ndarray:

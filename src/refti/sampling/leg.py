@@ -9,7 +9,7 @@ import numpy as np
 
 from refti.draws import support_share as shares
 from refti.draws.draws import Draws
-from refti.draws.support_share import Share
+from refti.draws.support_share import SupportShare
 from refti.errors import SamplingError
 from refti.paths.path import Leg
 from refti.paths.thermodynamic_length import missing as missing_rungs
@@ -64,7 +64,7 @@ class LegState:
     leg: Leg
     index: int
     rungs: tuple[Rung, ...]
-    share: Share = shares.NONE_YET
+    share: SupportShare = shares.NONE_YET
     blocks: tuple[Block, ...] = ()
     steps: int = 0
 
@@ -84,8 +84,8 @@ class LegSample:
     """All that sampling a leg leaves behind."""
 
     draws: Draws
-    share: Share  # of the start density inside the support of the end
-    end_share: Share  # of the end density inside the support of the start
+    share: SupportShare  # of the start density inside the support of the end
+    end_share: SupportShare  # of the end density inside the support of the start
     end_points: np.ndarray  # [chain, draw, dim]: draws of the end density
     divergences: np.ndarray  # [sampled rung]
     exchanges: np.ndarray  # [pair], the share of exchanges tried that were made
@@ -227,7 +227,7 @@ def inside_of(leg: Leg, x: np.ndarray, engine: Engine) -> np.ndarray:
     return np.where(inside[:, None], x, np.resize(x[inside], x.shape))
 
 
-def _restricted(delta: np.ndarray) -> tuple[np.ndarray, Share]:
+def _restricted(delta: np.ndarray) -> tuple[np.ndarray, SupportShare]:
     """Delta[chain, draw] of a sampled end with only the draws inside the other, and their share."""
     inside = np.isfinite(delta)
     if not inside.any(axis=1).all():
@@ -236,4 +236,4 @@ def _restricted(delta: np.ndarray) -> tuple[np.ndarray, Share]:
             "the two densities overlap."
         )
     rows = [stretched(row[keep], len(row)) for row, keep in zip(delta, inside, strict=True)]
-    return np.stack(rows), shares.of_chains(inside)
+    return np.stack(rows), shares.count_draws(inside)

@@ -1,40 +1,22 @@
-"""Cost: what a run took, counted where the work is done, and what it may take."""
+"""Metering: evaluations counted where the work is done, and held to the budget."""
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 from threading import Lock
 from typing import Any
 
 import numpy as np
 
-
-@dataclass(frozen=True)
-class Cost:
-    """Evaluations and seconds of a run; `compile_seconds` is the part spent building programs."""
-
-    gradient_evaluations: int
-    density_evaluations: int
-    seconds: float
-    compile_seconds: float
-    programs: int
-
-
-@dataclass(frozen=True)
-class Budget:
-    """What a run may take; evaluations are gradients and densities together."""
-
-    seconds: float = float("inf")
-    evaluations: float = float("inf")
+from refti.draws.cost import Budget, Cost
 
 
 class OutOfBudgetError(Exception):
     """The budget is spent: a signal within a run, which ends with what it has."""
 
 
-class Paid:
-    """Log densities that a run has paid for, so that none is evaluated twice at one point."""
+class EvaluationCache:
+    """Log densities that a run knows already, so that none is evaluated twice at one point."""
 
     MOST = 100_000
 
@@ -69,7 +51,7 @@ class Meter:
         self._lock = Lock()
         self.gradients = 0
         self.densities = 0
-        self.paid = Paid()
+        self.cache = EvaluationCache()
 
     def count(self, *, gradients: int = 0, densities: int = 0) -> None:
         """Adds evaluations; from any thread."""
