@@ -22,7 +22,7 @@ test: venv
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder --durations=20
 
 # What takes minutes and is left out of test.
 long: venv

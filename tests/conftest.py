@@ -1,19 +1,18 @@
-"""What the tests share: 64-bit mode for those that call JAX themselves, and their processes."""
+"""What the tests share: compiled programs, the order of files, 64-bit mode where asked for."""
 
-import os
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
-# Before JAX is imported, here and in processes that tests start: what one process has compiled
-# others read, in this run and in the next.
-_COMPILED = Path(__file__).parents[1] / ".cache" / "jax"
-_COMPILED.mkdir(mode=0o700, parents=True, exist_ok=True)
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_COMPILED))
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+import pytest
+
+import processes
+
+processes.share_compiled_programs(Path(__file__).parents[1] / ".cache" / "jax")
 
 import jax  # noqa: E402
-import pytest  # noqa: E402
+
+PEAKS = pytest.StashKey[dict[str, float]]()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -22,6 +21,59 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("xdist_group") is None:
             item.add_marker(pytest.mark.xdist_group(item.path.stem))
+    items.sort(key=processes.turn)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport() -> Generator[None, Any, Any]:
+    """In continuous integration a missing optional package is a failure."""
+    report = yield
+    processes.fail_if_skipped_in_ci(report)
+    return report
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_make_collect_report() -> Generator[None, Any, Any]:
+    """The same where a whole file would be skipped."""
+    report = yield
+    processes.fail_if_skipped_in_ci(report)
+    return report
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Makes room for the memory of every process that runs tests."""
+    config.stash[PEAKS] = {}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Notes what a process of pytest-xdist told when it ended."""
+    told = getattr(node, "workeroutput", {})
+    if "peak" in told:
+        node.config.stash[PEAKS][node.gateway.id] = told["peak"]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tells the memory of this process, and fails the run if one has grown too large."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["peak"] = processes.peak_megabytes()
+        return
+    peaks = session.config.stash[PEAKS]
+    if not peaks:
+        peaks["this process"] = processes.peak_megabytes()
+    if max(peaks.values()) > processes.MOST_MEGABYTES:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Prints the memory of every process."""
+    for name, peak in config.stash[PEAKS].items():
+        too_much = f" (more than {processes.MOST_MEGABYTES:,})"
+        terminalreporter.line(
+            f"peak memory of {name}: {peak:,.0f} MB"
+            + (too_much if peak > processes.MOST_MEGABYTES else "")
+        )
 
 
 @pytest.fixture

@@ -1,0 +1,83 @@
+"""The processes that run the tests: what they compile, in which order, and how large they get."""
+
+from __future__ import annotations
+
+import os
+import resource
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+MOST_MEGABYTES = 2000  # of any process that runs tests
+
+# Files that take longest, so that two processes end at about the same time. Update it from the
+# seconds that `make test` prints; a name that is no longer there fails a test.
+DEAREST_FIRST = (
+    "test_case_studies",
+    "test_zoo",
+    "test_pymc",
+    "test_stan",
+    "test_evidence",
+    "test_references",
+    "test_docs",
+    "test_numpyro",
+    "test_taylor",
+    "test_covid",
+    "test_choose_reference",
+    "test_trouble",
+    "test_rounds",
+    "test_flow",
+    "test_student",
+    "test_calibrate",
+    "test_suite",
+    "test_cli",
+)
+
+
+def share_compiled_programs(folder: Path) -> None:
+    """Lets this process and those it starts read what others have compiled; before JAX is."""
+    if "JAX_COMPILATION_CACHE_DIR" not in os.environ:
+        os.environ["JAX_COMPILATION_CACHE_DIR"] = str(private_folder(folder))
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+
+def private_folder(folder: Path) -> Path:
+    """The folder, made for this user alone with the one above it.
+
+    Raises UsageError if others can write in either: a program that is read from there is run.
+    """
+    for part in (folder.parent, folder):
+        if not part.exists():
+            part.mkdir(exist_ok=True)
+            part.chmod(0o700)
+        found = part.stat()
+        if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+            raise pytest.UsageError(
+                f"Programs are compiled into {part}, which others own or can write. Remove it, or "
+                f"say chmod go-w {part}."
+            )
+    return folder
+
+
+def turn(item: Any) -> int:
+    """When a test's file has its turn: the dearest first, the others as they come."""
+    stem = item.path.stem
+    return DEAREST_FIRST.index(stem) if stem in DEAREST_FIRST else len(DEAREST_FIRST)
+
+
+def fail_if_skipped_in_ci(report: Any) -> None:
+    """Makes a skip a failure where all optional packages must be there."""
+    if os.environ.get("CI") and report.skipped and not hasattr(report, "wasxfail"):
+        why = report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr
+        report.outcome = "failed"
+        report.longrepr = f"Nothing may be skipped in continuous integration: {why}"
+
+
+def peak_megabytes() -> float:
+    """The most memory that this process has had."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1e6 if sys.platform == "darwin" else 1e3)  # bytes there, else kilobytes
