@@ -121,7 +121,7 @@ def _row(case: Case, differences: dict[str, refti.Evidence]) -> str:
     if case.method == "covariance" and case.example.startswith("radiata"):
         assert isinstance(result, refti.Evidence)
         differences[case.example.removeprefix("radiata, ")] = result
-    known = result.settings["log_z_start"]
+    known = result.found["log_z_start"]
     laplace = f"{known:.4f}" if known and "power" not in case.method else "—"
     cells = [
         f" {e.value:.4f} ± {e.error:.4f} | {(e.value - case.exact) / e.error:+.1f} |"

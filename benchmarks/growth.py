@@ -126,7 +126,7 @@ def _run(target: str, dim: int, seed: int) -> Run | str:
         seconds=result.cost.seconds,
         megabytes=peak / (1e6 if sys.platform == "darwin" else 1e3),  # bytes there, else kilobytes
         rungs=sum(len(leg.lambdas) for leg in result.draws),
-        reference=str(result.settings.get("chosen_reference", "-")),
+        reference=str(result.found.get("chosen_reference", "-")),
         error=result.error,
         z=(result.value - exact) / result.error,
         trusted=result.trusted,

@@ -144,7 +144,7 @@ class TestKept:
         assert result.return_value == 1
         assert "budget" in result.output
         assert f"Kept in {tmp_path / 'run'}." in result.output
-        assert "budget" in refti.load(tmp_path / "run").settings["ended"]
+        assert "budget" in refti.load(tmp_path / "run").found["ended"]
 
     def test_an_interrupted_run_is_not(self, file: Path, tmp_path: Path, interrupted):
         interrupted(0)

@@ -77,7 +77,7 @@ def test_two_modes_far_apart_are_both_found():
     target = refti.suite.find("bimodal_2d_10sd_90")
     box = refti.from_callable(target.model().log_densities, dim=2, vectorized=True)
     result = evidence(box, max_evaluations=100_000)
-    assert result.settings["modes"] == 2
+    assert result.found["modes"] == 2
     assert not result.trusted or abs(result.log_z - target.log_z) < 4 * result.error
 
 

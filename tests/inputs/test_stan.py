@@ -188,8 +188,8 @@ class TestEvidence:
         for name, exact in radiata.EXACT_LOG_Z.items():
             result = refti.load(tmp_path / name)
             assert abs(result.log_z - exact) < 4 * result.error < 0.2
-            assert result.settings["rejected"]["count"] > 0
-            assert result.settings["source"].startswith("Stan 2.")
+            assert result.found["rejected"]["count"] > 0
+            assert result.found["source"].startswith("Stan 2.")
 
     def test_a_prior_program_is_seen_to_integrate_to_one(self, pine: refti.Model):
         result = refti.evidence(pine, progress=False)

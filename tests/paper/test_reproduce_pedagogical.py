@@ -162,7 +162,7 @@ def test_the_reference_is_read_off_the_draws(folder: Path, found: dict[str, Find
     result = refti.load(folder / "one" / "runs" / "recipe")
     assert isinstance(result, refti.Evidence)
     assert math.log(exact.read_reference(result).z) == pytest.approx(
-        result.settings["log_z_start"], abs=1e-8
+        result.found["log_z_start"], abs=1e-8
     )
 
 

@@ -53,43 +53,43 @@ def test_family_that_a_density_gets(name: str):
     found = result(name)
     expect_right(found, name)
     assert found.settings["reference"] == ["auto"]
-    assert found.settings["chosen_reference"] in FAMILY_OF[name]
+    assert found.found["chosen_reference"] in FAMILY_OF[name]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_lengths_and_reason_are_written_down(name: str):
-    settings = result(name).settings
-    chosen, lengths = settings["chosen_reference"], settings["lengths"]
+    found = result(name).found
+    chosen, lengths = found["chosen_reference"], found["lengths"]
     assert set(lengths) <= set(FAMILIES)
     assert {chosen, "covariance", "laplace"} <= set(lengths)
     assert all(length >= 0 for length in lengths.values())
     # A plain family may be kept for a shaped one that saves too little.
     assert lengths[chosen] <= min(lengths["covariance"], lengths["laplace"])
-    assert f"{lengths[chosen]:.3g}" in settings["chosen_because"]
+    assert f"{lengths[chosen]:.3g}" in found["chosen_because"]
     for family in set(lengths) - {chosen}:
-        assert f"{family} {lengths[family]:.3g}" in settings["chosen_because"]
+        assert f"{family} {lengths[family]:.3g}" in found["chosen_because"]
 
 
 def test_where_a_gaussian_will_do_nothing_else_is_fitted():
-    lengths = result("gaussian").settings["lengths"]
+    lengths = result("gaussian").found["lengths"]
     assert set(lengths) == {"covariance", "laplace"}
     # A Laplace reference is the Gaussian itself.
     assert lengths["laplace"] < 1e-6
 
 
 def test_heavy_tails_are_further_from_a_gaussian():
-    lengths = result("student_multivariate").settings["lengths"]
+    lengths = result("student_multivariate").found["lengths"]
     assert lengths["student"] < 0.6 * min(lengths["covariance"], lengths["laplace"])
 
 
 @pytest.mark.slow
 def test_skewness_is_further_from_a_gaussian():
-    lengths = result("skewed_20").settings["lengths"]
+    lengths = result("skewed_20").found["lengths"]
     assert lengths["warped"] < 0.9 * lengths["covariance"] < 0.9 * lengths["laplace"]
 
 
 def test_two_modes_are_further_from_one():
-    lengths = result("bimodal_2d_10sd_90").settings["lengths"]
+    lengths = result("bimodal_2d_10sd_90").found["lengths"]
     assert lengths["mixture"] < 0.3 * min(lengths["covariance"], lengths["laplace"])
 
 
@@ -107,8 +107,8 @@ def test_families_by_name(family: str, name: str):
     found = result(name, reference=family, seed=1)
     expect_right(found, name)
     assert found.settings["reference"] == [family]
-    assert found.settings["chosen_reference"] == family
-    assert found.settings["chosen_because"] == "it was asked for"
+    assert found.found["chosen_reference"] == family
+    assert found.found["chosen_because"] == "it was asked for"
     assert found.error < 0.05
 
 

@@ -230,7 +230,7 @@ class TestPaths:
         )
         assert distance(found, regression_log_z()) < TOO_FAR
         assert found.error < 0.15
-        assert found.settings["path"] == "power"
+        assert found.found["path"] == "power"
 
     def test_model_switch_between_regressions(self):
         quiet, loud = regression(), regression(noise=0.8)
@@ -248,7 +248,7 @@ class TestPaths:
         found = refti.evidence(
             quartic(), **{**SMALL, "ladder": refti.power(4)}, reference=["laplace", 4]
         )
-        assert found.settings["path"] == "telescopic"
+        assert found.found["path"] == "telescopic"
         assert len(found.draws) == 2
         assert distance(found, quartic_log_z()) < TOO_FAR
         assert found.error < 0.15
@@ -275,9 +275,9 @@ class TestUndeclaredSupport:
             assert distance(result, CUT_LOG_Z) < TOO_FAR
             assert result.error < 0.05
         assert apart(undeclared, declared) < TOO_FAR
-        (inside, drawn), *_ = undeclared.settings["shares"]
+        (inside, drawn), *_ = undeclared.found["shares"]
         assert 0.3 < inside / drawn < 0.99
-        (inside, drawn), *_ = declared.settings["shares"]
+        (inside, drawn), *_ = declared.found["shares"]
         assert inside == drawn
 
     def test_nan_outside_is_zero_outside(self):
@@ -366,7 +366,7 @@ class TestVerdict:
 
     def test_error_holds_every_part(self):
         result = refti.evidence(cut_gaussian(), **SMALL)
-        (inside, drawn), *_ = result.settings["shares"]
+        (inside, drawn), *_ = result.found["shares"]
         of_share = np.sqrt((drawn - inside) / (inside * drawn))
         of_draws = mbar(result.draws[0]).error
         assert result.error == pytest.approx(np.hypot(of_share, of_draws), rel=1e-3)

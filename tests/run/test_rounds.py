@@ -89,7 +89,7 @@ class TestStopping:
 
         found = refti.evidence(model(), target_error=0.005, progress=progress)
         totals = list(told.values())
-        assert len(totals) == found.settings["rounds"] > 2
+        assert len(totals) == found.found["rounds"] > 2
         assert [b / a for a, b in pairwise(totals)] == [2] * (len(totals) - 1)
         # Every stretch told of is in the result.
         assert found.draws[0].draws == totals[-1] * 25
@@ -241,8 +241,8 @@ class TestSpentBudget:
         kept = refti.evidence(model(), **settings, progress=lambda *said: told.append(said))
         assert told == []
         assert (kept.value, kept.error, kept.checks) == (found.value, found.error, found.checks)
-        assert kept.settings["ended"] == found.settings["ended"]
-        assert "budget" in kept.settings["ended"]
+        assert kept.found["ended"] == found.found["ended"]
+        assert "budget" in kept.found["ended"]
 
     def test_another_budget_is_another_run(self, tmp_path):
         settings = {
@@ -256,7 +256,7 @@ class TestSpentBudget:
                 refti.evidence(model(), **{**settings, name: more}, progress=False)
 
     def test_a_run_that_came_to_its_own_end_says_nothing_of_one(self):
-        assert result().settings["ended"] is None
+        assert result().found["ended"] is None
 
 
 class TestSeeds:
@@ -290,7 +290,7 @@ class TestAsAsked:
         found = refti.evidence(model(), kept=kept, ladder=[0, 0.3, 1], progress=False)
         assert found.draws[0].delta.shape == (3, 8, kept)
         assert found.posterior["x"].shape == (8, kept, 3)
-        assert found.settings["rounds"] == 1
+        assert found.found["rounds"] == 1
 
 
 def few_draws(count: int, seed: int) -> dict[str, np.ndarray]:

@@ -176,7 +176,7 @@ class TestModes:
         for seed in range(3):
             found = refti.evidence(model, seed=seed, progress=False)
             assert found.trusted, str(found)
-            assert found.settings["modes"] == 2
+            assert found.found["modes"] == 2
             assert distance(found, target.log_z) < TOO_FAR
             # One mode alone would be off by 0.1 or 2.3.
             assert found.error < 0.02
@@ -187,7 +187,7 @@ class TestModes:
             lambda x: jax.nn.logsumexp(-0.5 * jnp.sum((x - means) ** 2, axis=1)), dim=2
         )
         found = refti.evidence(model, chains=2, progress=False)
-        assert found.settings["modes"] == 3
+        assert found.found["modes"] == 3
         assert "modes" in failed(found)
         assert "chains=" in check(found, "modes").advice
 

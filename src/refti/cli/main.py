@@ -120,7 +120,7 @@ def run(
                 raise
             refused[name] = str(error)  # one bad model must not cost the others
             continue
-        if results[name].settings.get("ended") == Ended.INTERRUPTED.value:
+        if results[name].found.get("ended") == Ended.INTERRUPTED.value:
             break
         kept.append(name)
     trusted = not refused and all(result.trusted for result in results.values())
@@ -134,7 +134,7 @@ def run(
             click.echo(f"{name}: {result}")
             click.echo(f"  {_chosen(result)}")
             click.echo(f"  {_cost(result.cost)}")
-            if "rejected" in result.settings:
+            if "rejected" in result.found:
                 click.echo(f"  {_rejected(result)}")
         for name, message in refused.items():
             click.echo(f"{name}: {message}")
@@ -312,16 +312,16 @@ def _weights(prior: tuple[str, ...]) -> dict[str, float]:
 def _chosen(result: Any) -> str:
     """What the run chose by itself, in words."""
     rungs = sum(len(leg.lambdas) for leg in result.draws)
-    reference = result.settings.get("chosen_reference")
+    reference = result.found.get("chosen_reference")
     if reference is None:
         return f"{rungs} rungs"
-    return f"{rungs} rungs from the reference {reference}: {result.settings['chosen_because']}"
+    return f"{rungs} rungs from the reference {reference}: {result.found['chosen_because']}"
 
 
 def _rejected(result: Any) -> str:
     from refti.models.rejections import Rejections
 
-    return str(Rejections(**result.settings["rejected"]))
+    return str(Rejections(**result.found["rejected"]))
 
 
 def _cost(cost: Any) -> str:

@@ -9,9 +9,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from refti.errors import CompareError
-from refti.results.comparison import Comparison, Row, difference, is_ranked, listed
-
-_PROPAGATION_DRAWS = 4096
+from refti.results.comparison import Comparison, Row, difference, is_ranked
+from refti.results.text import list_names
+from refti.results.tuning import TUNING
 
 
 class HasEvidence(Protocol):
@@ -43,8 +43,8 @@ def compare(
     Raises:
         CompareError: `results` or `prior` cannot be used; all faults are told together.
     """
-    _refuse_bad_results(results)
-    _refuse_bad_prior(prior, results)
+    _require_results(results)
+    _require_prior(prior, results)
     # Ties go by name, so that the order in which results are given changes nothing.
     names = sorted(results, key=lambda name: (*_rank(results[name]), name))
     log_z = [float(results[name].log_z) for name in names]
@@ -115,7 +115,7 @@ def _probabilities(
     ranked = np.array([is_ranked(*pair) for pair in zip(log_z, error, strict=True)])
     if not weights[ranked].any():
         return probability, spread
-    noise = np.random.default_rng(0).standard_normal((_PROPAGATION_DRAWS, ranked.sum()))
+    noise = np.random.default_rng(0).standard_normal((TUNING.propagation_draws, ranked.sum()))
     centre = log_z[ranked] - log_z[ranked].max()
     drawn = centre + error[ranked] * noise
     probability[ranked] = _weighted_softmax(centre, weights[ranked])
@@ -133,7 +133,8 @@ def _weighted_softmax(log_z: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return masses / masses.sum(axis=-1, keepdims=True)
 
 
-def _refuse_bad_results(results: Mapping[str, HasEvidence]) -> None:
+def _require_results(results: Mapping[str, HasEvidence]) -> None:
+    """Raises CompareError if the results are not evidences by name."""
     if not isinstance(results, Mapping) or not results:
         got = type(results).__name__ if results else "nothing"
         raise CompareError(
@@ -157,13 +158,14 @@ def _refuse_bad_results(results: Mapping[str, HasEvidence]) -> None:
         raise CompareError("\n".join(faults))
 
 
-def _refuse_bad_prior(prior: Mapping[str, float] | None, results: Mapping[str, Any]) -> None:
+def _require_prior(prior: Mapping[str, float] | None, results: Mapping[str, Any]) -> None:
+    """Raises CompareError if the prior is not one weight for every model."""
     if prior is None:
         return
     if not isinstance(prior, Mapping) or set(prior) != set(results):
-        got = listed(prior) if isinstance(prior, Mapping) else type(prior).__name__
+        got = list_names(prior) if isinstance(prior, Mapping) else type(prior).__name__
         raise CompareError(
-            f"Prior must have one weight for every model compared; expected {listed(results)}; "
+            f"Prior must have one weight for every model compared; expected {list_names(results)}; "
             f"got {got}. Use the names in results, or leave it out for equal weights."
         )
     bad = [f"{name}: {weight}" for name, weight in prior.items() if not 0 <= weight < math.inf]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from refti.errors import CompareError
+from refti.results.text import list_names, plus_minus, printable, table
+from refti.results.tuning import TUNING
 
 
 @dataclass(frozen=True)
@@ -66,17 +67,17 @@ class Comparison:
         unranked = [row.name for row in self.rows if not is_ranked(row.log_z, row.error)]
         untrusted = [row.name for row in ranked if not row.trusted]
         notes = []
-        if len(ranked) > 1 and -ranked[1].log_bayes_factor < 2 * ranked[1].log_bayes_factor_error:
+        if len(ranked) > 1 and _is_undecided(ranked[1]):
             notes.append(
-                f"Ranking undecided: {_printable(ranked[0].name)} and {_printable(ranked[1].name)} "
-                "are closer than 2 combined errors."
+                f"Ranking undecided: {printable(ranked[0].name)} and {printable(ranked[1].name)} "
+                f"are closer than {TUNING.undecided:g} combined errors."
             )
         if untrusted:
-            notes.append(f"Checks failed, not to be relied on: {listed(untrusted)}.")
+            notes.append(f"Checks failed, not to be relied on: {list_names(untrusted)}.")
         if unranked:
             notes.append(
                 "No finite log z and error, not to be relied on and left out of the "
-                f"probabilities: {listed(unranked)}."
+                f"probabilities: {list_names(unranked)}."
             )
         return tuple(notes)
 
@@ -90,17 +91,14 @@ class Comparison:
     def __str__(self) -> str:
         """Returns the table as plain text, errors to two significant digits, notes below."""
         header = ("model", "log z", "log Bayes factor", "probability", "best over this", "trusted")
-        cells = [header, *(_cells(row) for row in self.rows)]
-        widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-        lines = [_line(row, widths) for row in cells]
-        rule = "-" * max(map(len, lines))
-        return "\n".join([lines[0], rule, *lines[1:], *([""] if self.notes else []), *self.notes])
+        lines = table(header, [_cells(row) for row in self.rows], words=(0, 4, 5))
+        return "\n".join([*lines, *([""] if self.notes else []), *self.notes])
 
     def _row(self, name: str) -> Row:
         for row in self.rows:
             if row.name == name:
                 return row
-        known = listed(row.name for row in self.rows)
+        known = list_names(row.name for row in self.rows)
         raise CompareError(
             f"No model of this comparison is called {name!r}. Expected one of: {known}."
         )
@@ -123,47 +121,20 @@ def difference(
     return log_z - other, math.hypot(error, other_error)
 
 
+def _is_undecided(second: Row) -> bool:
+    return -second.log_bayes_factor < TUNING.undecided * second.log_bayes_factor_error
+
+
 def _json_value(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _cells(row: Row) -> tuple[str, ...]:
     return (
-        _printable(row.name),
-        _measured(row.log_z, row.error),
-        _measured(row.log_bayes_factor, row.log_bayes_factor_error),
-        _measured(row.probability, row.probability_error),
+        printable(row.name),
+        plus_minus(row.log_z, row.error),
+        plus_minus(row.log_bayes_factor, row.log_bayes_factor_error),
+        plus_minus(row.probability, row.probability_error),
         row.strength,
         "yes" if row.trusted else "NO",
     )
-
-
-def _measured(value: float, error: float) -> str:
-    """Returns "value ± error" with the error to two significant digits: -310.1283 ± 0.0021."""
-    if not math.isfinite(error):
-        return f"{value:.4f} ± {error}"
-    if error == 0:
-        return f"{value:.8g} ± 0"
-    rounded = f"{error:.1e}"
-    # The exponent of the rounded error, since 0.0997 rounds to 0.10 and not to 0.100.
-    decimals = max(0, 1 - int(rounded.split("e")[1]))
-    if decimals > 8:
-        return f"{value:.8f} ± {rounded}" if abs(value) >= 1e-3 else f"{value:.1e} ± {rounded}"
-    return f"{value:.{decimals}f} ± {float(rounded):.{decimals}f}"
-
-
-def _line(cells: tuple[str, ...], widths: list[int]) -> str:
-    name, *numbers, words, trusted = cells
-    aligned = [name.ljust(widths[0])]
-    aligned += [cell.rjust(width) for cell, width in zip(numbers, widths[1:-2], strict=True)]
-    return "  ".join([*aligned, words.ljust(widths[-2]), trusted]).rstrip()
-
-
-def listed(names: Iterable[str]) -> str:
-    """Returns names in one line, safe to print."""
-    return ", ".join(_printable(name) for name in names)
-
-
-def _printable(name: object) -> str:
-    # A line break or a terminal escape in a name would break the table it stands in.
-    return "".join(letter if letter.isprintable() else "?" for letter in str(name))

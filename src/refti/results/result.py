@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any, Self
@@ -16,6 +16,9 @@ from refti.draws.draws import Draws
 from refti.errors import NotTrustedError, SettingsError, StoreError
 from refti.estimators import Estimate
 from refti.results.files import read_json, read_netcdf, write_json, write_netcdf
+from refti.results.old_files import found_in, settings_in
+from refti.results.rungs import RungSummary, read_rung
+from refti.results.text import plus_minus
 
 FORMAT = 1  # of the files written by save()
 
@@ -32,7 +35,9 @@ class Result:
         draws: lambda and delta of every leg, from which all estimates follow.
         posterior: draws of the posterior, by the user's names, constrained.
         cost: evaluations and seconds.
-        settings: what was asked for and chosen, as plain values.
+        settings: what was asked for, as plain values.
+        found: what the run found and chose by itself, as plain values.
+        rungs: what became of every rung.
     """
 
     value: float
@@ -43,6 +48,8 @@ class Result:
     posterior: xarray.Dataset
     cost: Cost
     settings: Mapping[str, Any]
+    found: Mapping[str, Any] = field(default_factory=dict)
+    rungs: tuple[RungSummary, ...] = ()
 
     @property
     def trusted(self) -> bool:
@@ -57,7 +64,7 @@ class Result:
         return self.value - half, self.value + half
 
     def require_trusted(self) -> Self:
-        """The result itself, or NotTrustedError with the reasons."""
+        """The result itself. Raises NotTrustedError, with the reasons, if it is not trusted."""
         if not self.trusted:
             reasons = "; ".join(f"{c.name}: {c.advice}" for c in self.checks if not c.ok)
             raise NotTrustedError(f"The result is not to be trusted. {reasons}.", self)
@@ -79,6 +86,8 @@ class Result:
             "checks": [asdict(check) for check in self.checks],
             "cost": asdict(self.cost),
             "settings": dict(self.settings),
+            "found": dict(self.found),
+            "rungs": [asdict(rung) for rung in self.rungs],
         }
 
     def save(self, path: str | Path) -> None:
@@ -110,7 +119,7 @@ class Result:
         low, high = self.interval()
         name = "log z" if isinstance(self, Evidence) else "log ratio"
         verdict = "trusted" if self.trusted else "NOT TRUSTED"
-        first = f"{name} = {self.value:.4f} ± {self.error:.4f}"
+        first = f"{name} = {plus_minus(self.value, self.error, decimals=4)}"
         lines = [f"{first}  (95 %: {low:.4f} to {high:.4f}), {verdict}"]
         return "\n".join(lines + [f"  {check}" for check in self.checks if not check.ok])
 
@@ -149,7 +158,7 @@ def load(path: str | Path) -> Evidence | LogRatio:
             f"{folder} holds a result.json that is not of format {FORMAT}, the one read here."
         )
     try:
-        return _restored(record, folder)
+        return _read(record, folder)
     except (KeyError, TypeError, ValueError) as error:
         raise StoreError(
             f"{folder} holds a damaged result.json ({type(error).__name__}: {error}). Make the run "
@@ -157,37 +166,33 @@ def load(path: str | Path) -> Evidence | LogRatio:
         ) from error
 
 
-def _restored(record: Mapping[str, Any], folder: Path) -> Evidence | LogRatio:
+def _read(record: Mapping[str, Any], folder: Path) -> Evidence | LogRatio:
     draws = read_netcdf(folder / "draws.nc", record["sha256"]["draws.nc"])
     kind = Evidence if record["kind"] == "Evidence" else LogRatio
     return kind(
         value=float(record["value"]),
         error=float(record["error"]),
-        estimates={name: _estimate(parts) for name, parts in record["estimates"].items()},
-        checks=tuple(_check(parts) for parts in record["checks"]),
+        estimates={name: _read_estimate(parts) for name, parts in record["estimates"].items()},
+        checks=tuple(_read_check(parts) for parts in record["checks"]),
         draws=tuple(
             Draws(draws[f"lambdas_{i}"].values, draws[f"delta_{i}"].values)
             for i in range(record["legs"])
         ),
         posterior=read_netcdf(folder / "posterior.nc", record["sha256"]["posterior.nc"]),
         cost=Cost(**record["cost"]),
-        settings=record["settings"],
+        settings=settings_in(record),
+        found=found_in(record),
+        rungs=tuple(read_rung(parts) for parts in record.get("rungs", ())),
     )
 
 
-def _estimate(parts: Mapping[str, Any]) -> Estimate:
+def _read_estimate(parts: Mapping[str, Any]) -> Estimate:
     names = ("value", "monte_carlo_error", "quadrature_error")
     return Estimate(*(float(parts[name]) for name in names))
 
 
-def _check(parts: Mapping[str, Any]) -> Check:
+def _read_check(parts: Mapping[str, Any]) -> Check:
     numbers = {name: float(parts[name]) for name in ("value", "threshold")}
-    # Results saved before this was a field of a check have none.
+    # Files that were written before this was a field of a check have none.
     mended_by_draws = parts.get("mended_by_draws", False)
-    return Check(
-        parts["name"],
-        **numbers,
-        ok=parts["ok"],
-        advice=parts["advice"],
-        mended_by_draws=mended_by_draws,
-    )
+    return Check(**{**parts, **numbers, "mended_by_draws": mended_by_draws})

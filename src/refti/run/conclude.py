@@ -17,6 +17,7 @@ from refti.estimators import Estimate, estimate_path
 from refti.models.model import Model
 from refti.paths.path import Path
 from refti.results.result import Evidence, LogRatio
+from refti.results.rungs import summarise_rungs
 from refti.run.settings import Settings
 from refti.sampling.leg import LegSample
 
@@ -68,14 +69,24 @@ def result(
         draws=tuple(sample.draws for sample in conclusion.samples),
         posterior=_posterior(model, conclusion.samples[-1].end_points),
         cost=cost,
-        settings={
-            **asked.record(),
+        settings=asked.record(),
+        found={
             "path": path.name,
             "log_z_start": path.log_z_start,
             "shares": [[share.inside, share.drawn] for share in starts],
             "end_shares": [[share.inside, share.drawn] for share in ends],
             **facts,
         },
+        rungs=tuple(
+            rung
+            for leg, sample in enumerate(conclusion.samples)
+            for rung in summarise_rungs(
+                leg,
+                sample.draws,
+                divergences=sample.divergences,
+                exchanges=sample.exchanges,
+            )
+        ),
     )
 
 

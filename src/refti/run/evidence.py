@@ -281,7 +281,7 @@ def _prior_integral(model: Model, asked: Settings, meter: Meter) -> Estimate:
         return Estimate(float("nan"), 0.0)
     cost = alone.cost
     meter.count(gradients=cost.gradient_evaluations, densities=cost.density_evaluations)
-    if alone.settings["ended"] == Ended.INTERRUPTED.value:
+    if alone.found["ended"] == Ended.INTERRUPTED.value:
         raise KeyboardInterrupt
     return alone.estimates["mbar"]
 

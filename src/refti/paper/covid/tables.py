@@ -98,7 +98,7 @@ def cost_table(found: Runs) -> Table:
         rows.append(
             (
                 name,
-                str(result.settings.get("chosen_reference", NOTHING)),
+                str(result.found.get("chosen_reference", NOTHING)),
                 str(rungs),
                 f"{cost.gradient_evaluations:,}",
                 f"{cost.seconds:.0f}",

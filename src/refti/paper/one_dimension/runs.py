@@ -66,7 +66,7 @@ def all_runs(work: Work) -> Runs:
 
 def reference_z(result: refti.Evidence) -> float:
     """The integral of a run's reference."""
-    return float(np.exp(result.settings["log_z_start"]))
+    return float(np.exp(result.found["log_z_start"]))
 
 
 def posterior_variance(result: refti.Evidence) -> tuple[float, float]:
