@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
@@ -217,6 +216,7 @@ def _load_all(
 ) -> list[Model]:
     """The models of the targets; Stan programs are compiled side by side."""
     import refti
+    from refti.inputs.named import from_name
 
     def load_stan(target: str, file: str | None) -> Model:
         report = partial(_tell, loud)
@@ -229,7 +229,7 @@ def _load_all(
             if _is_stan(target)
         }
         return [
-            compiled[index].result() if index in compiled else _load_model(target)
+            compiled[index].result() if index in compiled else from_name(target)
             for index, target in enumerate(targets)
         ]
 
@@ -237,52 +237,6 @@ def _load_all(
 def _tell(loud: bool, stage: str, done: int, total: int) -> None:
     if loud and done == 0:
         click.echo(stage, err=True)
-
-
-def _load_model(target: str) -> Model:
-    """The model that FILE.py:NAME names; the file is the user's own program and is run."""
-    import runpy
-
-    import refti
-
-    file, _, name = target.rpartition(":")
-    if not file or not name.isidentifier():
-        raise ModelError(
-            f"Expected FILE.py:MODEL, such as model.py:model, or FILE.stan; got {target!r}."
-        )
-    if not Path(file).is_file():
-        raise ModelError(f"There is no file {file}.")
-    folder = str(Path(file).resolve().parent)
-    if folder not in sys.path:
-        sys.path.insert(0, folder)  # as Python does for a script, so that it finds its neighbours
-    found = _told(lambda: runpy.run_path(file), file)
-    if name not in found:
-        models = [key for key, value in found.items() if isinstance(value, refti.Model)]
-        raise ModelError(
-            f"{file} has no name {name!r}; models in it: {', '.join(models) or 'none'}."
-        )
-    model = found[name]
-    if callable(model) and not isinstance(model, type):
-        model = _told(model, target)
-    if not isinstance(model, refti.Model):
-        raise ModelError(
-            f"{target} must be a refti.Model, or a function without arguments that returns one; "
-            f"got {type(model).__name__}."
-        )
-    return model
-
-
-def _told(action: Callable[[], Any], what: str) -> Any:
-    """What the user's own code returns; its failure is bad input."""
-    try:
-        return action()
-    except RefTIError:
-        raise
-    except Exception as error:
-        raise ModelError(
-            f"{what} failed: {type(error).__name__}: {error}. Expected a refti.Model, or a "
-            "function without arguments that returns one."
-        ) from error
 
 
 def _distinct_names(targets: tuple[str, ...], files: list[str | None]) -> list[str]:

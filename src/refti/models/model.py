@@ -13,12 +13,14 @@ from jaxtyping import Array, Float
 from refti.errors import ModelError
 from refti.models.batching import log_densities
 from refti.models.density import Density, ProductDensity, ValueOnlyDensity
+from refti.models.recipe import Recipe
 from refti.models.rejections import Rejections
 from refti.models.space import Shaped, Space, SupportedSpace
 from refti.models.supports import Support
 from refti.models.user_functions import (
     name_parameters,
     require_functions,
+    shared_keywords,
     trace_factor,
     unconstrain_start,
 )
@@ -46,6 +48,8 @@ class Model:
         source: what the model was written in and how it is evaluated, in words.
         rejections: a function that tells which points the model's own code rejected so far.
         limits: what else decides where the density is zero, by name.
+        recipe: how another process can make the model; None if it cannot.
+        no_recipe: why it cannot, in words.
     """
 
     space: Space
@@ -55,6 +59,8 @@ class Model:
     source: str
     rejections: Callable[[], Rejections | None]
     limits: Mapping[str, int]
+    recipe: Recipe | None
+    no_recipe: str
 
     def __init__(
         self,
@@ -73,6 +79,7 @@ class Model:
         }
         given = require_functions(functions)
         space = SupportedSpace(name_parameters(parameters, dim))
+        others = shared_keywords(parameters, dim, start)
         with jax.enable_x64(True):
             factors = {
                 # The Jacobian belongs to the prior, so that it normalises in these coordinates.
@@ -85,8 +92,7 @@ class Model:
                 factors.get("log_prior"),
                 unconstrain_start(space, start, takes_vector=dim is not None),
                 "JAX",
-                _none,
-                {},
+                recipe=Recipe("refti.models.model:Model", (), {**given, **others}),
             )
 
     @classmethod
@@ -100,11 +106,13 @@ class Model:
         source: str,
         rejections: Callable[[], Rejections | None] | None = None,
         limits: Mapping[str, int] | None = None,
+        recipe: Recipe | None = None,
+        no_recipe: str = "it was put together from parts",
     ) -> Model:
         """The model of a space and a density on it, whatever language they come from."""
         model = object.__new__(cls)
         begin = np.zeros(len(space.coordinates)) if start is None else start
-        model._assemble(space, density, prior, begin, source, rejections or _none, limits or {})
+        model._assemble(space, density, prior, begin, source, rejections, limits, recipe, no_recipe)
         return model
 
     def _assemble(
@@ -114,8 +122,10 @@ class Model:
         prior: Density | None,
         start: np.ndarray,
         source: str,
-        rejections: Callable[[], Rejections | None],
-        limits: Mapping[str, int],
+        rejections: Callable[[], Rejections | None] | None = None,
+        limits: Mapping[str, int] | None = None,
+        recipe: Recipe | None = None,
+        no_recipe: str = "",
     ) -> None:
         self.__dict__.update(
             space=space,
@@ -123,8 +133,10 @@ class Model:
             prior=prior,
             start=start,
             source=source,
-            rejections=rejections,
-            limits=limits,
+            rejections=rejections or _none,
+            limits=limits or {},
+            recipe=recipe,
+            no_recipe="" if recipe is not None else no_recipe,
         )
 
     @property
@@ -190,9 +202,26 @@ class Model:
                 "This model gives its prior and likelihood only as their product. Make it with "
                 "refti.Model(log_prior=, log_likelihood=)."
             )
-        alone = object.__new__(Model)
-        alone.__dict__.update(self.__dict__ | {"density": self.prior, "prior": None})
-        return alone
+        recipe = None if self.recipe is None else self.recipe.for_prior()
+        return self._changed(density=self.prior, prior=None, recipe=recipe)
+
+    def require_recipe(self) -> Recipe:
+        """The recipe. Raises ModelError if there is none."""
+        if self.recipe is None:
+            raise ModelError(
+                f"The model cannot be made again in another process: {self.no_recipe}. Run it in "
+                "this process."
+            )
+        return self.recipe
+
+    def with_recipe(self, recipe: Recipe) -> Model:
+        """The same model with another way to make it again."""
+        return self._changed(recipe=recipe, no_recipe="")
+
+    def _changed(self, **fields: Any) -> Model:
+        changed = object.__new__(Model)
+        changed.__dict__.update(self.__dict__ | fields)
+        return changed
 
 
 def _none() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -37,6 +37,28 @@ class Support:
     def is_elementwise(self) -> bool:
         """Whether every element is bounded by itself, not jointly as in a simplex."""
         return self.lower is not None
+
+    @property
+    def made_by(self) -> tuple[str, tuple[float, ...], tuple[int, ...] | None]:
+        """The function below that makes this support, with its bounds or size, and its shape."""
+        vectors = {
+            "simplex": constraints.simplex,
+            "ordered": constraints.ordered_vector,
+            "correlation_cholesky": constraints.corr_cholesky,
+        }
+        for name, constraint in vectors.items():
+            if self.constraint is constraint:
+                return name, (self.shape[0],), None
+        assert self.lower is not None and self.upper is not None
+        if self.constraint is constraints.real:
+            return "real", (), self.shape
+        if self.constraint is constraints.positive:
+            return "positive", (), self.shape
+        if self.upper == float("inf"):
+            return "lower", (self.lower,), self.shape
+        if self.lower == -float("inf"):
+            return "upper", (self.upper,), self.shape
+        return "interval", (self.lower, self.upper), self.shape
 
     def constrain(self, x: Float[Array, " size"]) -> tuple[Float[Array, "..."], Float[Array, ""]]:
         """The parameter's value at unconstrained coordinates, and the map's log Jacobian."""
@@ -116,6 +138,15 @@ def correlation_cholesky(size: int) -> Support:
     size = _size(size, "correlation_cholesky")
     free = (size * (size - 1) // 2,)
     return Support(constraints.corr_cholesky, (size, size), free, None, None)
+
+
+def make_support(name: str, arguments: tuple[float, ...], shape: tuple[int, ...] | None) -> Support:
+    """The support that a function of this module makes, by the function's name."""
+    makers: dict[str, Callable[..., Support]] = {
+        make.__name__: make
+        for make in (real, positive, lower, upper, interval, simplex, ordered, correlation_cholesky)
+    }
+    return makers[name](*arguments, **({} if shape is None else {"shape": shape}))
 
 
 def check_parameters(parameters: Mapping[str, object]) -> dict[str, Support]:

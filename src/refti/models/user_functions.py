@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 
 from refti.errors import ModelError
 from refti.models.density import TracedDensity, inner_constants, to_density, trace
+from refti.models.recipe import copy_arrays
 from refti.models.space import Shaped, SupportedSpace
 from refti.models.supports import Support, check_parameters, real
 
@@ -57,6 +58,18 @@ def name_parameters(
             "For a function of a vector use dim=."
         )
     return check_parameters(parameters)
+
+
+def shared_keywords(
+    parameters: Mapping[str, Support] | None, dim: int | None, start: Any
+) -> dict[str, Any]:
+    """What was said beside the functions, for a recipe: copies, without what was left out."""
+    said = {
+        "parameters": None if parameters is None else dict(parameters),
+        "dim": dim,
+        "start": copy_arrays(start),
+    }
+    return {name: value for name, value in said.items() if value is not None}
 
 
 def unconstrain_start(

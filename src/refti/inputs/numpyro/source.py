@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -30,9 +30,8 @@ from refti.inputs.numpyro.space import Latent, NumPyroSpace, latents
 from refti.inputs.numpyro.trial import RADIUS, try_model
 from refti.models.density import Density, ProductDensity, to_density, trace
 from refti.models.model import Model
+from refti.models.recipe import Recipe, copy_arrays
 from refti.models.user_functions import first_line, warn_of_32_bits, where
-
-T = TypeVar("T")
 
 
 def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Model:
@@ -74,6 +73,7 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
             prior=to_density(prior) if apart else None,
             start=trial.start,
             source=f"NumPyro {numpyro.__version__}",
+            recipe=Recipe(f"{__name__}:from_numpyro", (call.function, *call.args), call.kwargs),
         )
 
 
@@ -97,11 +97,7 @@ def _called(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Cal
         pass
     # Once JAX has seen a NumPy array in 64-bit mode it takes it for one of 64 bits in 32-bit mode
     # too, and fails there. The user's own arrays must not be the ones it sees.
-    return Call(model, _copied(args), _copied(kwargs))
-
-
-def _copied(arguments: T) -> T:
-    return jax.tree.map(lambda a: a.copy() if isinstance(a, np.ndarray) else a, arguments)
+    return Call(model, copy_arrays(args), copy_arrays(kwargs))
 
 
 class _Outline(NamedTuple):

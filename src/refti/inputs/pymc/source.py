@@ -20,6 +20,7 @@ from refti.inputs.pymc.space import PymcSpace
 from refti.models.batching import one_by_one
 from refti.models.density import QUICK_COMPILE, Density, ProductDensity
 from refti.models.model import Model
+from refti.models.recipe import Recipe, freeze
 
 POINTS = 3
 DIRECTIONS = 3
@@ -75,13 +76,29 @@ def from_pymc(model: Any, *, backend: Literal["auto", "jax", "numba"] = "auto") 
             if fault is None:
                 by = f"{TITLES[name]} ({'; '.join(tried)})" if tried else TITLES[name]
                 source = f"PyMC {pymc.__version__} by {by}"
-                return Model.assembled(space, whole, prior=prior, start=said.start, source=source)
+                return Model.assembled(
+                    space,
+                    whole,
+                    prior=prior,
+                    start=said.start,
+                    source=source,
+                    **_recipe(model, backend),
+                )
             tried.append(fault)
     raise ModelError(
         "The model cannot be evaluated as PyMC evaluates it. "
         + "; ".join(tried)
         + (". Leave out backend=." if backend != "auto" else ".")
     )
+
+
+def _recipe(model: Any, backend: str) -> dict[str, Any]:
+    """How the model, as it is now, is made again, or why it cannot be."""
+    try:
+        frozen = freeze(model, "a PyMC model")
+    except Exception as error:
+        return {"no_recipe": f"its PyMC model cannot be sent there ({_first_sentence(error)})"}
+    return {"recipe": Recipe(f"{__name__}:from_pymc", (frozen,), {"backend": backend})}
 
 
 def _factors(said: Graphs, backend: Backend) -> tuple[Density | None, Density]:

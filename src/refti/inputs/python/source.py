@@ -19,12 +19,14 @@ from refti.inputs.python.workers import Workers, choose_processes
 from refti.models.density import ValueOnlyDensity
 from refti.models.determinism import require_deterministic
 from refti.models.model import Model
+from refti.models.recipe import Recipe
 from refti.models.rejections import Rejections
 from refti.models.space import SupportedSpace
 from refti.models.supports import Support
 from refti.models.user_functions import (
     name_parameters,
     require_functions,
+    shared_keywords,
     unconstrain_start,
     wants_keywords,
 )
@@ -73,6 +75,8 @@ def from_callable(
             f"processes= must be a whole number of at least 1, or None; got {processes!r}."
         )
     space = SupportedSpace(name_parameters(parameters, dim))
+    others: dict[str, Any] = {"vectorized": vectorized, "processes": processes}
+    others |= shared_keywords(parameters, dim, start)
     with jax.enable_x64(True):
         begin = unconstrain_start(space, start, takes_vector=dim is not None)
         points, refusals = _Points(space, is_vector=dim is not None), _Refusals()
@@ -95,6 +99,7 @@ def from_callable(
         start=begin,
         source="a Python function" + (f" in {most} processes" if most > 1 else ""),
         rejections=refusals.read,
+        recipe=Recipe(f"{__name__}:from_callable", (), {**given, **others}),
     )
 
 

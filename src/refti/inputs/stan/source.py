@@ -17,6 +17,7 @@ from refti.inputs.stan.program import Program, read_program
 from refti.inputs.stan.space import StanSpace
 from refti.inputs.stan.toolchain import Toolchain, find_toolchain
 from refti.models.model import Model
+from refti.models.recipe import Recipe, copy_arrays
 from refti.progress import Progress
 
 SOLVER_LIMIT = 20_000  # tens of times what solvers take near most data, some hundredths of a second
@@ -79,7 +80,16 @@ def from_stan(
         source=toolchain.name,
         rejections=targets[0].rejections,
         limits={"solver_limit": solver_limit},
+        recipe=_recipe(programs, data, check_prior=check_prior, solver_limit=solver_limit),
     )
+
+
+def _recipe(programs: list[Program], data: Data, **settings: int) -> Recipe:
+    """How the model is made again; files are named by their whole paths."""
+    texts = [one.text if one.folder is None else one.folder / one.name for one in programs]
+    kept = Path(data).resolve() if isinstance(data, str | Path) else copy_arrays(data)
+    prior = {"prior": texts[1]} if len(texts) > 1 else {}
+    return Recipe(f"{__name__}:from_stan", (texts[0], kept), {**prior, **settings})
 
 
 def _built(
