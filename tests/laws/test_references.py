@@ -17,14 +17,16 @@ import pytest
 from scipy.special import logsumexp
 
 import refti
-from refti.references import registry as fit
+from refti.references import registry
 from refti.references.base import Reference
-from refti.references.bends import Bend
+from refti.references.family import FitInputs
 from refti.references.flow import fit_flow
 from refti.references.gaussian import gaussian
 from refti.references.low_rank import fit_low_rank, low_rank
 from refti.references.mixture import fit_mixture, mixture
+from refti.references.sinh_arcsinh import Bend
 from refti.references.student import fit_student, student
+from refti.references.truncated import truncated
 from refti.references.warped import fit_warped, warped
 from refti.sampling.chains import exact_draws
 from refti.search.mode import find_mode
@@ -57,7 +59,7 @@ def fitted(family: str) -> Reference:
     model = small_model()
     both = evaluate(model)
     mode = find_mode(both, np.zeros(2))
-    return fit.fitted(family, model, both, lambda: mode, lambda: posterior_draws(500), 0)
+    return registry.fit(family, FitInputs(model, both, mode, posterior_draws(500)))
 
 
 def bounded(*supports: refti.supports.Support, mean: list[float], scale: list[float]) -> Reference:
@@ -65,7 +67,7 @@ def bounded(*supports: refti.supports.Support, mean: list[float], scale: list[fl
         lambda p: sum(-(value**2) for value in p.values()),
         {f"p{i}": support for i, support in enumerate(supports)},
     )
-    return fit.truncated_at(model, np.array(mean), np.array(scale), *fit.bounds(model), 0.6)
+    return truncated(model, np.array(mean), np.array(scale), 0.6)
 
 
 def five_dimensional(*, diagonal: bool) -> Reference:
@@ -200,7 +202,7 @@ MEMBERS = (
     ),
     *(
         Member(f"fitted {family}", lambda family=family: fitted(family))
-        for family in fit.FAMILIES
+        for family in registry.FAMILIES
         if family != "flow"  # whose kinks the grid resolves less well: below
     ),
     Member("student", lambda: student(MEAN, FACTOR, 8.0, 0.6), reach=50),
@@ -345,6 +347,6 @@ def test_placeholder_compiles_what_the_fitted_member_runs(family: str):
     def program(reference, x):
         return reference.log_density(x), reference.log_z
 
-    for reference in (fit.placeholder(family, small_model()), fitted(family)):
+    for reference in (registry.placeholder(family, small_model()), fitted(family)):
         program(reference, jnp.zeros(2))
     assert program._cache_size() == 1

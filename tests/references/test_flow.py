@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from refti.errors import ReferenceFitError
-from refti.references.covariance import shrunk_factor
 from refti.references.flow import Flow, architecture, fit_flow
 from refti.references.gaussian import gaussian
+from refti.references.shrinkage import shrunk_factor
 from refti.sampling.chains import exact_draws
 
 

@@ -8,8 +8,8 @@ import pytest
 from scipy import stats
 
 from refti.errors import ReferenceFitError
-from refti.references.covariance import shrunk_factor
 from refti.references.low_rank import LowRank, fit_low_rank, low_rank
+from refti.references.shrinkage import shrunk_factor
 
 
 def spiked(dim: int, rank: int, count: int) -> tuple[np.ndarray, np.ndarray]:

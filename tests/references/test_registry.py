@@ -11,8 +11,12 @@ import numpy as np
 import pytest
 
 import refti
-from refti.references import registry as fit
+from refti.references import registry, truncated
+from refti.references.covariance import sampled_covariance
+from refti.references.family import FitInputs
 from refti.references.gaussian import Gaussian
+from refti.references.laplace import expand_at_mode
+from refti.references.variational import variational
 from refti.sampling.chains import exact_draws
 from refti.search.mode import Mode, find_mode
 from targets import (
@@ -34,6 +38,7 @@ pytestmark = pytest.mark.usefixtures("x64")
 
 LOG_Z = {target.name: target.log_z for target in TARGETS}
 GAUSSIAN_COVARIANCE = GAUSSIAN_FACTOR @ GAUSSIAN_FACTOR.T
+NO_MODE = Mode(np.zeros(4), 0.0, np.eye(4), 0.0)  # for fits that do not look at it
 
 
 def covariance(reference: Gaussian) -> np.ndarray:
@@ -54,14 +59,14 @@ class TestTaylorAtTheMode:
     """The Gaussian of the second-order expansion."""
 
     def test_of_a_gaussian_is_that_gaussian(self):
-        reference = fit.taylor_at_mode(find_mode(evaluate(gaussian()), np.zeros(3)))
+        reference = expand_at_mode(find_mode(evaluate(gaussian()), np.zeros(3)))
         np.testing.assert_allclose(reference.mean, GAUSSIAN_MEAN, atol=1e-6)
         np.testing.assert_allclose(covariance(reference), GAUSSIAN_COVARIANCE, rtol=1e-6)
         assert float(reference.log_z) == pytest.approx(LOG_Z["gaussian"], abs=1e-6)
 
     def test_of_a_skewed_density_has_its_mode_and_curvature(self):
         # At the mode exp(x) = a, where the second derivative is -a and the density a log a - a.
-        reference = fit.taylor_at_mode(find_mode(evaluate(log_gamma()), np.zeros(3)))
+        reference = expand_at_mode(find_mode(evaluate(log_gamma()), np.zeros(3)))
         np.testing.assert_allclose(reference.mean, np.log(SHAPES), atol=1e-5)
         np.testing.assert_allclose(covariance(reference), np.diag(1 / SHAPES), atol=1e-5)
         height = float(np.sum(SHAPES * np.log(SHAPES) - SHAPES))
@@ -71,7 +76,7 @@ class TestTaylorAtTheMode:
     @pytest.mark.parametrize("scale", [1e-4, 1e4])
     def test_of_a_gaussian_of_any_scale(self, scale: float):
         model = refti.Model(lambda x: -0.5 * jnp.sum(((x - 3 * scale) / scale) ** 2), dim=2)
-        reference = fit.taylor_at_mode(find_mode(evaluate(model), np.zeros(2)))
+        reference = expand_at_mode(find_mode(evaluate(model), np.zeros(2)))
         assert float(reference.log_z) == pytest.approx(np.log(2 * np.pi * scale**2), abs=1e-5)
 
     @pytest.mark.parametrize(
@@ -85,24 +90,24 @@ class TestTaylorAtTheMode:
     def test_of_a_cusp_is_refused(self, log_density):
         mode = find_mode(evaluate(refti.Model(log_density, dim=1)), np.array([0.5]))
         with pytest.raises(refti.ReferenceFitError, match="cusp") as caught:
-            fit.taylor_at_mode(mode)
+            expand_at_mode(mode)
         assert "reference='covariance'" in str(caught.value)
 
     def test_of_a_saddle_is_refused(self):
         saddle = Mode(np.zeros(2), 0.0, np.diag([-1.0, 0.5]), 0.0)
         with pytest.raises(refti.ReferenceFitError, match=r"eigenvalue is 0\.5") as caught:
-            fit.taylor_at_mode(saddle)
+            expand_at_mode(saddle)
         assert "reference='covariance'" in str(caught.value)
 
     def test_of_a_flat_direction_is_refused(self):
         model = refti.Model(lambda x: -0.5 * (x[0] - 1) ** 2 + 0 * x[1], dim=2)
         with pytest.raises(refti.ReferenceFitError, match="eigenvalue"):
-            fit.taylor_at_mode(find_mode(evaluate(model), np.zeros(2)))
+            expand_at_mode(find_mode(evaluate(model), np.zeros(2)))
 
     def test_of_a_mode_without_curvature_is_refused(self):
         model = refti.Model(lambda x: -jnp.sum((x - 1) ** 4), dim=2)
         with pytest.raises(refti.ReferenceFitError, match=r"second derivatives|eigenvalue"):
-            fit.taylor_at_mode(find_mode(evaluate(model), np.zeros(2)))
+            expand_at_mode(find_mode(evaluate(model), np.zeros(2)))
 
 
 class TestSampledCovariance:
@@ -110,7 +115,7 @@ class TestSampledCovariance:
 
     def test_has_the_moments_of_many_draws(self):
         count = 20000
-        reference = fit.sampled_covariance(gaussian_draws(count), evaluate(gaussian()))
+        reference = sampled_covariance(gaussian_draws(count), evaluate(gaussian()))
         whitened = np.linalg.solve(GAUSSIAN_FACTOR, np.asarray(reference.mean) - GAUSSIAN_MEAN)
         assert np.abs(whitened).max() * np.sqrt(count) < 4
         inverse = np.linalg.inv(GAUSSIAN_FACTOR)
@@ -120,13 +125,13 @@ class TestSampledCovariance:
 
     def test_is_as_high_as_the_density_at_the_mean(self):
         both = evaluate(log_gamma())
-        reference = fit.sampled_covariance(log_gamma_draws(500), both)
+        reference = sampled_covariance(log_gamma_draws(500), both)
         height, _ = both(np.asarray(reference.mean)[None])
         assert float(reference.log_height) == pytest.approx(height[0], abs=1e-12)
 
     def test_diagonal_keeps_the_variances_alone(self):
         draws = gaussian_draws(500)
-        reference = fit.sampled_covariance(draws, evaluate(gaussian()), diagonal=True)
+        reference = sampled_covariance(draws, evaluate(gaussian()), diagonal=True)
         assert reference.factor.ndim == 1
         np.testing.assert_allclose(covariance(reference), np.diag(draws.var(axis=0)), rtol=1e-12)
 
@@ -137,7 +142,7 @@ class TestSampledCovariance:
         def standard_normal(x):
             return -0.5 * np.sum((x / scale) ** 2, axis=1), -x / scale**2
 
-        reference = fit.sampled_covariance(draws, standard_normal)
+        reference = sampled_covariance(draws, standard_normal)
         assert np.isfinite(covariance(reference)).all()
         correlation = covariance(reference) / np.outer(scale, scale)
         smallest = np.linalg.eigvalsh(correlation)[0]
@@ -152,15 +157,15 @@ class TestSampledCovariance:
         draws = gaussian_draws(30)
         draws[:, 1] = constant
         with pytest.raises(refti.ReferenceFitError, match="2 of 3 coordinates varying"):
-            fit.sampled_covariance(draws, evaluate(gaussian()), diagonal=diagonal)
+            sampled_covariance(draws, evaluate(gaussian()), diagonal=diagonal)
 
     def test_one_draw_is_refused(self):
         with pytest.raises(refti.ReferenceFitError, match="got 1 draws"):
-            fit.sampled_covariance(gaussian_draws(1), evaluate(gaussian()))
+            sampled_covariance(gaussian_draws(1), evaluate(gaussian()))
 
     def test_of_a_cut_density_whose_mean_is_outside_is_still_a_reference(self):
         draws = np.array([[0.31, 0.0], [0.31, 1.0], [-3.0, 0.3]])
-        reference = fit.sampled_covariance(draws, evaluate(cut_gaussian()))
+        reference = sampled_covariance(draws, evaluate(cut_gaussian()))
         assert float(reference.log_height) == 0
 
 
@@ -176,8 +181,8 @@ class TestVariational:
 
     def test_on_a_gaussian_recovers_it(self):
         both = evaluate(gaussian())
-        start = fit.sampled_covariance(gaussian_draws(60), both)
-        reference = fit.variational(start, both)
+        start = sampled_covariance(gaussian_draws(60), both)
+        reference = variational(start, both)
         np.testing.assert_allclose(reference.mean, GAUSSIAN_MEAN, atol=1e-4)
         np.testing.assert_allclose(covariance(reference), GAUSSIAN_COVARIANCE, rtol=1e-3)
         assert float(reference.log_z) == pytest.approx(LOG_Z["gaussian"], abs=1e-4)
@@ -185,8 +190,8 @@ class TestVariational:
     def test_diagonal_on_a_gaussian_has_the_inverse_of_the_precisions(self):
         # The best diagonal Gaussian's variances are the inverses of the precision's diagonal.
         both = evaluate(gaussian())
-        start = fit.sampled_covariance(gaussian_draws(500), both, diagonal=True)
-        reference = fit.variational(start, both, diagonal=True)
+        start = sampled_covariance(gaussian_draws(500), both, diagonal=True)
+        reference = variational(start, both, diagonal=True)
         assert reference.factor.ndim == 1
         expected = 1 / np.diag(np.linalg.inv(GAUSSIAN_COVARIANCE))
         np.testing.assert_allclose(np.diag(covariance(reference)), expected, rtol=0.1)
@@ -197,8 +202,8 @@ class TestVariational:
     @pytest.mark.parametrize("diagonal", [False, True])
     def test_on_a_skewed_density_bounds_log_z_better_than_the_covariance(self, diagonal: bool):
         both = evaluate(log_gamma())
-        start = fit.sampled_covariance(log_gamma_draws(2000), both, diagonal=diagonal)
-        found = fit.variational(start, both, diagonal=diagonal)
+        start = sampled_covariance(log_gamma_draws(2000), both, diagonal=diagonal)
+        found = variational(start, both, diagonal=diagonal)
         bound, worse = (bound_samples(reference, both, 9) for reference in (found, start))
         error = bound.std() / np.sqrt(len(bound))
         assert error < 0.02
@@ -211,9 +216,9 @@ class TestVariational:
     def test_with_an_undeclared_edge_is_refused_with_advice(self):
         both = evaluate(cut_gaussian())
         draws = np.random.default_rng(1).normal(0.8, 0.3, (200, 2))
-        start = fit.sampled_covariance(draws, both)
+        start = sampled_covariance(draws, both)
         with pytest.raises(refti.ReferenceFitError) as caught:
-            fit.variational(start, both)
+            variational(start, both)
         assert "Declare the bound as a support" in str(caught.value)
         assert "refti.positive()" in str(caught.value)
 
@@ -225,7 +230,7 @@ class TestTruncated:
         model = product()
         x = np.random.default_rng(2).normal(0.2, 0.5, (400, 4))
         both = evaluate(model)
-        reference = fit.truncated(model, x, both)
+        reference = truncated.fit(FitInputs(model, both, NO_MODE, x))
         theta = np.stack(
             [np.exp(x[:, 0]), *(2 + 3 / (1 + np.exp(-x[:, i])) for i in (1, 2)), x[:, 3]], axis=1
         )
@@ -237,7 +242,8 @@ class TestTruncated:
     def test_is_as_high_as_the_density_at_the_mean(self):
         model = product()
         both = evaluate(model)
-        reference = fit.truncated(model, np.random.default_rng(2).normal(size=(400, 4)), both)
+        x = np.random.default_rng(2).normal(size=(400, 4))
+        reference = truncated.fit(FitInputs(model, both, NO_MODE, x))
         centre = np.asarray(model.supported_space.unconstrain_flat(reference.mean))
         height, _ = both(centre[None])
         assert float(reference.log_density(jnp.asarray(centre))) == pytest.approx(height[0])
@@ -246,7 +252,7 @@ class TestTruncated:
         x = np.random.default_rng(2).normal(size=(40, 4))
         x[:, 2] = 0.1
         with pytest.raises(refti.ReferenceFitError, match="3 of 4 coordinates varying"):
-            fit.truncated(product(), x, evaluate(product()))
+            truncated.fit(FitInputs(product(), evaluate(product()), NO_MODE, x))
 
     @pytest.mark.parametrize("make", [dirichlet, ordered, lkj])
     def test_refuses_joint_supports_before_any_compute(self, make):
@@ -258,14 +264,16 @@ class TestTruncated:
         assert "reference='covariance'" in str(caught.value)
 
 
-@pytest.mark.parametrize("family", ["auto", *fit.FAMILIES])
+@pytest.mark.parametrize("family", ["auto", *registry.FAMILIES])
 def test_every_family_is_named_where_users_look_for_it(family: str):
     assert f'"{family}"' in refti.evidence.__doc__
 
 
 def test_unknown_family_is_refused():
     with pytest.raises(refti.ReferenceFitError, match="no reference family"):
-        fit.fitted("spline", gaussian(), evaluate(gaussian()), lambda: None, lambda: None, 0)
+        registry.fit(
+            "spline", FitInputs(gaussian(), evaluate(gaussian()), NO_MODE, np.zeros((9, 3)))
+        )
 
 
 def _must_not_run(stage: str, done: int, total: int) -> None:

@@ -14,8 +14,8 @@ from jax.scipy import special
 from refti.errors import ReferenceFitError
 from refti.models.model import Model
 from refti.models.supports import positive
-from refti.references.series import ray_coefficients
 from refti.references.taylor import TaylorExpansion, expand
+from refti.references.taylor_arithmetic import ray_coefficients
 
 MODE = np.array([0.3, 0.7, 1.1])
 RAY = np.array([0.5, -0.4, 0.9])

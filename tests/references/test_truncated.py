@@ -10,12 +10,12 @@ from scipy import stats
 
 from refti.models import supports
 from refti.models.model import Model
-from refti.references import truncated as module
-from refti.references.truncated import TruncatedGaussian, log_lower_tail
+from refti.references import normal_intervals
+from refti.references.truncated import TruncatedGaussian
 
 # Compiled as in use, and much the quicker for it.
-log_normal_mass = jax.jit(module.log_normal_mass)
-truncated_standard_normal = jax.jit(module.truncated_standard_normal)
+log_normal_mass = jax.jit(normal_intervals.log_normal_mass)
+truncated_standard_normal = jax.jit(normal_intervals.truncated_standard_normal)
 INFINITY = float("inf")
 PAIR = {"a": supports.positive(), "b": supports.positive()}
 # log(Phi(b) - Phi(a)) by mpmath at 400 digits, of the exact binary values of a and b.
@@ -84,7 +84,9 @@ def test_log_mass_adds_up_over_a_cut_of_the_line():
 
 def test_lower_tail_agrees_with_scipy():
     x = np.linspace(-60.0, 0.0, 601)
-    np.testing.assert_allclose(log_lower_tail(jnp.asarray(x)), stats.norm.logcdf(x), rtol=2e-14)
+    np.testing.assert_allclose(
+        normal_intervals.log_lower_tail(jnp.asarray(x)), stats.norm.logcdf(x), rtol=2e-14
+    )
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from scipy import special
 
 from refti.errors import ReferenceFitError
-from refti.references.bends import Bend, condensed, fit_bends
-from refti.references.warped import Warped, fit_in_order, fit_warped, log_densities, warped
+from refti.references.sinh_arcsinh import Bend, condense, fit_bends
+from refti.references.warped import Warped, bend_at, fit_warped, log_densities, warped
 from refti.sampling.chains import exact_draws
 
 
@@ -42,13 +42,13 @@ def jeffreys(reference: Warped, dim: int, count: int = 8000) -> float:
 @pytest.mark.parametrize(("dim", "count"), [(5, 300), (5, 1000), (20, 1000)])
 def test_skewed_posteriors_are_several_times_nearer_than_to_a_gaussian(dim: int, count: int):
     draws = log_gamma_draws(dim, count, 1)
-    assert jeffreys(fit_warped(draws), dim) < 0.2 * jeffreys(fit_in_order("none", draws), dim)
+    assert jeffreys(fit_warped(draws), dim) < 0.2 * jeffreys(bend_at("none", draws), dim)
 
 
 @pytest.mark.parametrize("count", [300, 2000])
 def test_draws_of_a_gaussian_stay_nearly_unbent(count: int):
     draws = np.random.default_rng(2).normal(size=(count, 200))
-    bends = fit_bends(*condensed(draws))
+    bends = fit_bends(draws)
     is_bent = (bends.skew != 0) | (bends.tail != 1)
     assert is_bent.mean() < 0.03
     found = fit_warped(draws[:, :20])
@@ -61,7 +61,7 @@ def test_bends_come_back():
     true = Bend(*np.array([[3.0, 0.5, -0.6, 0.7], [-1.0, 2.0, 0.5, 1.2], [0.0, 1.0, 0.0, 0.6]]).T)
     v = np.random.default_rng(1).normal(size=(20000, 3))
     draws = true.location + true.scale * np.sinh((np.arcsinh(v) + true.skew) / true.tail)
-    found = fit_bends(*condensed(draws))
+    found = fit_bends(draws)
     np.testing.assert_allclose(found.skew, true.skew, atol=0.1)
     np.testing.assert_allclose(found.tail, true.tail, rtol=0.06)
     back, slopes = found.straighten(draws)
@@ -74,7 +74,7 @@ def test_bends_come_back():
 
 def test_condensed_draws_have_the_weights_and_mean_of_all():
     draws = np.random.default_rng(1).normal(size=(3000, 2))
-    points, weights = condensed(draws)
+    points, weights = condense(draws)
     assert len(points) < 100
     assert weights.sum() == 3000
     np.testing.assert_allclose(weights @ points / 3000, draws.mean(axis=0), atol=1e-12)
@@ -90,7 +90,7 @@ def test_a_copula_is_found_where_the_bends_lie_outside():
     assert (np.asarray(found.inner_skew) == 0).all()
     new = rng.normal(size=(2000, 3)) @ np.linalg.cholesky(0.8 + 0.2 * np.eye(3)).T
     new = np.sinh((np.arcsinh(new) + 0.7) / np.array([0.7, 0.9, 1.0]))
-    others = [fit_in_order(order, draws) for order in ("none", "cholesky", "symmetric")]
+    others = [bend_at(place, draws) for place in ("none", "cholesky", "symmetric")]
     best = max(np.mean(log_densities(other, new)) for other in others)
     assert np.mean(log_densities(found, new)) > best
 
@@ -119,7 +119,7 @@ def test_the_density_and_its_gradient_are_finite_far_out():
 def test_tails_stay_within_their_bounds():
     rng = np.random.default_rng(1)
     wild, flat = rng.standard_cauchy(size=(1000, 1)), rng.uniform(size=(1000, 1))
-    found = fit_bends(*condensed(np.concatenate([wild, flat], axis=1)))
+    found = fit_bends(np.concatenate([wild, flat], axis=1))
     assert found.tail[0] == pytest.approx(0.4)
     assert 1 < found.tail[1] <= 1.6
 

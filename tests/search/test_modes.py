@@ -13,7 +13,7 @@ import refti
 from refti import suite
 from refti.paper.covid import model as covid
 from refti.paths.path import Leg
-from refti.references import registry as fit
+from refti.references import registry
 from refti.run.pilot import Exploration
 from refti.sampling.computing import computing
 from refti.sampling.engine import engine
@@ -43,7 +43,7 @@ def modes_of(model: refti.Model, seed: int = 0) -> Modes:
         computing(),
         engine(chains=8, kernel="hmc", stretch=25, seed=seed, meter=Meter()) as means,
     ):
-        leg = Leg(fit.placeholder("auto", model), model.density)
+        leg = Leg(registry.placeholder("auto", model), model.density)
         return Exploration(model, leg, 1.0, means, 300, lambda *_: None).landscape
 
 
@@ -124,7 +124,7 @@ def test_the_mode_of_a_hierarchy_is_found_from_every_start(seed: int):
 def mode_of_proper(model: refti.Model, seed: int = 0) -> Mode:
     """The mode uphill of the best start, after the density was seen to be proper."""
     with computing():
-        leg = Leg(fit.placeholder("auto", model), model.density)
+        leg = Leg(registry.placeholder("auto", model), model.density)
         evaluate = value_and_gradient(leg, 1.0, 8, Meter())
         mode = find_mode(evaluate, preflight(model, evaluate, np.random.default_rng(seed))[0])
         require_proper(model, evaluate, mode, np.random.default_rng(seed))

@@ -1,9 +1,10 @@
-"""Reference densities: each with its exact integral, exact draws and log density."""
+"""What a reference is: a density with an exact integral and exact draws."""
 
 from __future__ import annotations
 
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
+import numpy as np
 from jaxtyping import Array, Float, Key
 
 from refti.models.density import Density
@@ -21,3 +22,11 @@ class Reference(Density, Protocol):
     def sample(self, key: Key[Array, ""]) -> Float[Array, " dim"]:
         """One exact draw."""
         ...
+
+
+def in_64_bits(*values: Any) -> list[Any]:
+    """The values as NumPy arrays of 64-bit numbers, the form in which references keep them.
+
+    NumPy keeps 64 bits wherever this is called; JAX would round outside of refti's own calls.
+    """
+    return [np.asarray(value, np.float64) for value in values]

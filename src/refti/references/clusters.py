@@ -9,10 +9,25 @@ import numpy as np
 from scipy import linalg
 from scipy.special import logsumexp
 
-_MOST = 4
-_ROUNDS = 40
-_STARTS = 6
-_DIRECTIONS = 10
+from refti.tuning import tuned
+
+
+@dataclass(frozen=True)
+class ClustersTuning:
+    """Numbers of the search for clusters."""
+
+    most: int = tuned(4, "clusters that are looked for")
+    draws_a_cluster: int = tuned(20, "or a quarter of the dimension, without which it is none")
+    least_size: float = tuned(8, "draws below which a component has died out")
+    rounds: int = tuned(40, "of expectation and maximisation at the most")
+    settled: float = tuned(0.01, "nats of gain below which a round was the last")
+    starts: int = tuned(6, "of k-means, of which the tightest is taken")
+    directions: int = tuned(10, "of most spread that k-means looks at; far modes make them")
+    sure: float = tuned(0.999, "probability from which a draw belongs to one component")
+    share_sure: float = tuned(0.99, "of the draws must be sure for components to be apart")
+
+
+TUNING = ClustersTuning()
 
 
 class Clusters(NamedTuple):
@@ -25,7 +40,7 @@ class Clusters(NamedTuple):
     are_apart: bool
 
 
-def nearest(draws: np.ndarray, centres: np.ndarray) -> np.ndarray:
+def label_by_nearest(draws: np.ndarray, centres: np.ndarray) -> np.ndarray:
     """The index of the nearest centre for every draw, coordinates scaled by the clusters' spread.
 
     The spread within the clusters is found with them, from that of all draws on.
@@ -41,7 +56,7 @@ def nearest(draws: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return labels
 
 
-def find_clusters(draws: np.ndarray, *, effective: float | None = None) -> Clusters | None:
+def find_clusters(draws: np.ndarray) -> Clusters | None:
     """The clusters of the least Bayesian information criterion, or None for a single one.
 
     Components share their covariance or have one each, whichever the criterion prefers: in many
@@ -51,17 +66,16 @@ def find_clusters(draws: np.ndarray, *, effective: float | None = None) -> Clust
     count, dim = draws.shape
     middle, spread = draws.mean(axis=0), draws.std(axis=0)
     u = (draws - middle) / spread
-    worth = count if effective is None else min(float(effective), count)
     labels = np.zeros(count, int)
     best = _expectation_maximisation(u, labels, shared=True)
     if best is None:
         return None
-    least = _criterion(best, dim, worth, shared=True)
+    least = _criterion(best, dim, shared=True)
     only_one = True
-    for k in range(2, min(_MOST, count // max(20, dim // 4)) + 1):
-        labels = _k_means(_leading(u), k)
+    for k in range(2, min(TUNING.most, count // max(TUNING.draws_a_cluster, dim // 4)) + 1):
+        labels = _k_means(_directions_of_most_spread(u), k)
         found = [(_expectation_maximisation(u, labels, shared=s), s) for s in (True, False)]
-        scored = [(_criterion(fit, dim, worth, shared=s), fit) for fit, s in found if fit]
+        scored = [(_criterion(fit, dim, shared=s), fit) for fit, s in found if fit]
         if not scored or min(score for score, _ in scored) >= least:
             break
         least, best = min(scored, key=lambda pair: pair[0])
@@ -69,7 +83,7 @@ def find_clusters(draws: np.ndarray, *, effective: float | None = None) -> Clust
     if only_one:
         return None
     means, factors = middle + spread * best.means, spread[:, None] * best.factors
-    sure = np.mean(best.responsibilities.max(axis=1) > 0.999) > 0.99
+    sure = np.mean(best.responsibilities.max(axis=1) > TUNING.sure) > TUNING.share_sure
     labels = np.argmax(best.responsibilities, axis=1)
     return Clusters(best.log_weights, means, factors, labels, bool(sure))
 
@@ -100,9 +114,9 @@ def _expectation_maximisation(u: np.ndarray, labels: np.ndarray, *, shared: bool
     responsibilities = np.eye(k)[labels]
     before = -np.inf
     total = u.T @ u
-    for _ in range(_ROUNDS):
+    for _ in range(TUNING.rounds):
         sizes = responsibilities.sum(axis=0)
-        if sizes.min() < 8:
+        if sizes.min() < TUNING.least_size:
             return None
         means = responsibilities.T @ u / sizes[:, None]
         # The shared covariance counts its diagonal as so many draws more as there are dimensions,
@@ -125,30 +139,30 @@ def _expectation_maximisation(u: np.ndarray, labels: np.ndarray, *, shared: bool
         each = logsumexp(joint, axis=1)
         responsibilities = np.exp(joint - each[:, None])
         now = float(each.sum())
-        if now - before < 0.01:
+        if now - before < TUNING.settled:
             break
         before = now
     return _Fit(log_weights, means, np.stack(factors), responsibilities, now)
 
 
-def _criterion(fit: _Fit, dim: int, worth: float, *, shared: bool) -> float:
+def _criterion(fit: _Fit, dim: int, *, shared: bool) -> float:
+    """The Bayesian information criterion of a fit."""
     count, k = fit.responsibilities.shape
     covariances = 1 if shared else k
     numbers = k - 1 + k * dim + covariances * dim * (dim + 1) / 2
-    return numbers * np.log(worth) - 2 * fit.log_likelihood * worth / count
+    return numbers * np.log(count) - 2 * fit.log_likelihood
 
 
 def _scatter(centred: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return (centred * weights[:, None]).T @ centred
 
 
-def _leading(u: np.ndarray) -> np.ndarray:
+def _directions_of_most_spread(u: np.ndarray) -> np.ndarray:
     """The draws in their directions of most spread, which modes far apart make."""
-    if u.shape[1] <= _DIRECTIONS:
+    dim, few = u.shape[1], TUNING.directions
+    if dim <= few:
         return u
-    _, vectors = linalg.eigh(
-        u.T @ u, subset_by_index=[u.shape[1] - _DIRECTIONS, u.shape[1] - 1], driver="evr"
-    )
+    _, vectors = linalg.eigh(u.T @ u, subset_by_index=[dim - few, dim - 1], driver="evr")
     return u @ vectors
 
 
@@ -156,7 +170,7 @@ def _k_means(u: np.ndarray, k: int) -> np.ndarray:
     """The labels of the tightest of several runs of k-means, each with spread-out starts."""
     rng = np.random.default_rng(k)
     best, least = np.zeros(len(u), int), np.inf
-    for _ in range(_STARTS):
+    for _ in range(TUNING.starts):
         centres = u[[rng.integers(len(u))]]
         for _ in range(k - 1):
             far = _square_distances(u, centres).min(axis=1)

@@ -1,223 +1,41 @@
-"""Covariances from draws: shrunk, in the coordinates and by the amount that predict draws best."""
+"""Covariance references: the Gaussian of the draws' moments, with or without correlations."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from refti.errors import ReferenceFitError
+from refti.models.model import ValueAndGradient
+from refti.references.family import FitInputs
+from refti.references.gaussian import Gaussian, gaussian
+from refti.references.level import height_at
+from refti.references.shrinkage import require_covariance, shrunk_factor
 
-# Weights of the target against the draws. At the lower end no draws are too few for a positive
-# definite matrix, at the upper end the target is all there is.
-_WEIGHTS = 10.0 ** np.linspace(-4, 4, 17)
+
+def fit(inputs: FitInputs) -> Gaussian:
+    """The Gaussian of the draws' mean and shrunk covariance."""
+    return sampled_covariance(inputs.draws, inputs.evaluate, base=inputs.base)
 
 
-def shrunk_factor(
-    draws: np.ndarray, base: np.ndarray | None = None, *, effective: float | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """The mean of draws[n, dim] and the lower Cholesky factor of their shrunk covariance.
+def fit_diagonal(inputs: FitInputs) -> Gaussian:
+    """The Gaussian of the draws' means and variances."""
+    return sampled_covariance(inputs.draws, inputs.evaluate, diagonal=True)
 
-    With draws hardly more than dimensions the sampled covariance is far too narrow in some
-    directions. It is mixed with a multiple of the identity, in one of three coordinate systems:
-    those of `base`, an invertible factor that should make the draws round, such as that of the
-    Hessian at the mode; the same scaled to equal variances; or the coordinates themselves scaled
-    so. System and weight are those under which blocks of draws left out are most probable, so a
-    good base is believed, and a bad one costs nothing where draws are plentiful.
 
-    `effective` is the number of independent draws that these are worth; it sets the blocks' length.
+def sampled_covariance(
+    draws: np.ndarray,
+    evaluate: ValueAndGradient,
+    *,
+    diagonal: bool = False,
+    base: np.ndarray | None = None,
+) -> Gaussian:
+    """The Gaussian of the draws' mean and covariance (paper, section 2.2).
+
+    With few draws for the dimension the covariance is shrunk; `base` is a factor that may be
+    close to it.
     """
-    check_draws(draws)
-    mean = draws.mean(axis=0)
-    system = best_system(draws - mean, base, effective=effective)
-    return mean, system.factor(draws - mean)
-
-
-@dataclass(frozen=True)
-class System:
-    """Coordinates u = frame^-1 x, and the weight of the identity against the draws there."""
-
-    frame: np.ndarray  # [dim, dim], or [dim] where it is diagonal
-    weight: float
-    score: float
-
-    def factor(self, centred: np.ndarray) -> np.ndarray:
-        """The lower Cholesky factor of the shrunk covariance of centred draws."""
-        return out_of(self.frame, self.inner(into(self.frame, centred)))
-
-    def inner(self, u: np.ndarray) -> np.ndarray:
-        """The same in the frame's own coordinates, of centred draws in these."""
-        dim = u.shape[1]
-        covariance = u.T @ u / len(u)
-        size = np.trace(covariance) / dim
-        # The weight is that of so many draws more, whatever the number of draws.
-        shrunk = (covariance + self.weight * size * np.eye(dim)) / (1 + self.weight)
-        try:
-            return np.linalg.cholesky(shrunk)
-        except np.linalg.LinAlgError:  # beyond rounding: the target alone
-            return np.sqrt(size) * np.eye(dim)
-
-
-def best_system(
-    centred: np.ndarray, base: np.ndarray | None = None, *, effective: float | None = None
-) -> System:
-    """The coordinates and the weight under which left-out blocks of draws are most probable."""
-    own = _spread(centred)
-    # Scales taken of all draws know the block left out; so many numbers flatter so many nats.
-    frames, known = [own], [len(own)]
-    if base is not None and base.shape == (len(own), len(own)) and np.isfinite(base).all():
-        whitened = _whiten(base, centred)
-        if whitened is not None:
-            scales = _spread(whitened)
-            frames += [base * np.sqrt(np.mean(scales**2)), base * scales]
-            known += [1, len(own)]
-    blocks = _block_count(len(centred), effective)
-    systems = [
-        _best_weight(centred, frame, blocks, flattery)
-        for frame, flattery in zip(frames, known, strict=True)
-    ]
-    return max(systems, key=lambda system: system.score)
-
-
-def into(frame: np.ndarray, centred: np.ndarray) -> np.ndarray:
-    """Centred draws in the coordinates of a frame."""
-    if frame.ndim == 1:
-        return centred / frame
-    return np.linalg.solve(frame, centred.T).T
-
-
-def out_of(frame: np.ndarray, inner: np.ndarray) -> np.ndarray:
-    """The lower Cholesky factor whose draws have the factor `inner` in a frame's coordinates."""
-    return lower(frame[:, None] * inner if frame.ndim == 1 else frame @ inner)
-
-
-def lower(factor: np.ndarray) -> np.ndarray:
-    """The lower triangular factor, its diagonal positive, with the same factor @ factor.T."""
-    if not np.triu(factor, 1).any() and (np.diag(factor) > 0).all():
-        return factor
-    triangle: np.ndarray = np.linalg.qr(factor.T)[1].T
-    return np.tril(triangle * np.where(np.diag(triangle) < 0, -1.0, 1.0))
-
-
-def check_draws(draws: np.ndarray) -> None:
-    """Refuses draws that no covariance can be taken of."""
-    if draws.ndim != 2 or not np.isfinite(draws).all():
-        raise ReferenceFitError(
-            "A reference is fitted to finite draws of shape (n, dim); got "
-            f"{int(np.size(draws) - np.isfinite(draws).sum())} values that are not finite in "
-            f"shape {draws.shape}. Check the sampler's draws."
-        )
-    with np.errstate(over="ignore"):
-        spread = draws.std(axis=0) if len(draws) else np.zeros(draws.shape[1])
-    # Squares of smaller or larger numbers than these are not 64-bit numbers any more.
-    varying = (spread > 1e-150) & (spread < 1e150)
-    if not np.all(varying):
-        raise ReferenceFitError(
-            f"A covariance needs draws that differ in every coordinate; got {len(draws)} draws, "
-            f"{int(varying.sum())} of {len(varying)} coordinates varying."
-        )
-
-
-def _best_weight(centred: np.ndarray, frame: np.ndarray, blocks: int, flattery: int) -> System:
-    """The weight of the identity in one frame by the likelihood of every block left out.
-
-    The sum of all draws' squares is decomposed once; a block is then taken out of it again.
-    """
-    u = into(frame, centred)
-    count, dim = u.shape
-    values, vectors = _decompose(u)
-    rotated = u @ vectors
-    values = np.maximum(values, 0.0)
-    log_volume = np.log(frame).sum() if frame.ndim == 1 else np.linalg.slogdet(frame)[1]
-    scores = -count * log_volume - flattery * _WEIGHTS / (1 + _WEIGHTS)
-    weights = _WEIGHTS * count
-    left_out = _by_rows if dim > count // blocks else _by_dimensions
-    for rows in np.array_split(rotated, blocks):
-        kept = count - len(rows)
-        try:
-            log_determinants, distances = left_out(rows, values, weights, kept, dim)
-        except np.linalg.LinAlgError:
-            return System(frame, float(_WEIGHTS[-1]), -np.inf)
-        log_determinants = log_determinants - dim * np.log(kept + weights)
-        scores -= 0.5 * (len(rows) * log_determinants + (kept + weights) * distances)
-    best = int(np.argmax(scores))
-    return System(frame, _between(scores, best), float(scores[best]))
-
-
-def _by_dimensions(
-    rows: np.ndarray, values: np.ndarray, weights: np.ndarray, kept: int, dim: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Of the squares of the draws kept, plus each weight: log determinants, and the rows' lengths.
-
-    `values` are the squares of all draws along their principal axes, in which the rows are given;
-    lengths are about the mean of the kept, squared, and summed over the rows.
-    """
-    shift = len(rows) / kept * rows.mean(axis=0)  # from the mean of the kept to that of all
-    squares = np.diag(values) - rows.T @ rows - kept * np.outer(shift, shift)
-    triangles = np.linalg.cholesky(squares + weights[:, None, None] * np.eye(dim))
-    diagonals = np.diagonal(triangles, axis1=1, axis2=2)
-    halves = np.linalg.solve(triangles, (rows + shift).T)
-    return 2 * np.log(diagonals).sum(axis=1), np.sum(halves**2, axis=(1, 2))
-
-
-def _by_rows(
-    rows: np.ndarray, values: np.ndarray, weights: np.ndarray, kept: int, dim: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The same where the rows are fewer than the dimensions.
-
-    Taking as many rows (and one, for the mean that moves) out of the squares costs a small
-    determinant. Directions that the draws do not span hold nothing of them but the weight.
-    """
-    size, missing = len(rows), dim - len(values)
-    inverses = 1 / (values + weights[:, None])
-    log_all = missing * np.log(weights) - np.log(inverses).sum(axis=1)
-    moved = size / np.sqrt(kept) * rows.mean(axis=0)
-    rows = np.concatenate([rows, moved[None]])
-    selection = np.concatenate([np.eye(size), np.full((size, 1), kept**-0.5)], axis=1)
-    remaining = np.eye(size + 1) - (rows * inverses[:, None]) @ rows.T
-    triangles = np.linalg.cholesky(remaining)
-    diagonals = np.diagonal(triangles, axis1=1, axis2=2)
-    halves = np.linalg.solve(triangles, selection.T)
-    distances = np.sum(halves**2, axis=(1, 2)) - np.sum(selection**2)
-    return log_all + 2 * np.log(diagonals).sum(axis=1), distances
-
-
-def _between(scores: np.ndarray, best: int) -> float:
-    """The weight at the vertex of the parabola through the best score and its neighbours."""
-    if not 0 < best < len(scores) - 1:
-        return float(_WEIGHTS[best])
-    before, here, after = scores[best - 1 : best + 2]
-    bend = before - 2 * here + after
-    step = 0.5 * (before - after) / bend if bend < 0 else 0.0
-    return float(_WEIGHTS[best] * (_WEIGHTS[1] / _WEIGHTS[0]) ** step)
-
-
-def _decompose(u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues of u.T @ u and its eigenvectors, by the smaller of the two products."""
-    count, dim = u.shape
-    if dim <= count:
-        values, vectors = np.linalg.eigh(u.T @ u)
-        return values, vectors
-    values, left = np.linalg.eigh(u @ u.T)
-    kept = values > 1e-12 * values[-1]
-    return values[kept], u.T @ (left[:, kept] / np.sqrt(values[kept]))
-
-
-def _block_count(count: int, effective: float | None) -> int:
-    """Blocks of at least 50 draws where there are many, and of several independent ones."""
-    worth = count if effective is None else min(effective, count)
-    return int(np.clip(worth / 5, min(4, count), min(max(20, count // 50), count)))
-
-
-def _spread(centred: np.ndarray) -> np.ndarray:
-    return np.sqrt(np.mean(centred**2, axis=0))
-
-
-def _whiten(base: np.ndarray, centred: np.ndarray) -> np.ndarray | None:
-    """Centred draws in the coordinates of a base, or None if it has no inverse to speak of."""
-    try:
-        u = into(base, centred)
-    except np.linalg.LinAlgError:
-        return None
-    usable = np.isfinite(u).all() and (_spread(u) > 0).all()
-    return u if usable else None
+    require_covariance(draws)
+    if diagonal:
+        mean = draws.mean(axis=0)
+        return gaussian(mean, draws.std(axis=0), height_at(evaluate, mean))
+    mean, factor = shrunk_factor(draws, base)
+    return gaussian(mean, factor, height_at(evaluate, mean))

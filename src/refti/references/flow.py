@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
@@ -13,13 +13,33 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from refti.errors import ReferenceFitError
-from refti.references.covariance import check_draws, shrunk_factor
+from refti.models.model import Model
+from refti.references.base import in_64_bits
+from refti.references.family import FitInputs
+from refti.references.gaussian import invert_lower
+from refti.references.level import match_level
+from refti.references.shrinkage import require_covariance, shrunk_factor
+from refti.tuning import tuned
 
-_EPOCHS = 100
-_PATIENCE = 10
-_FEWEST = 50
-# In whitened coordinates. Beyond it the splines are the identity, and the tails are the normal's.
-_INTERVAL = 5.0
+
+@dataclass(frozen=True)
+class FlowTuning:
+    """Numbers of a flow's architecture and training."""
+
+    epochs: int = tuned(100, "of training at the most")
+    patience: int = tuned(10, "epochs without a gain on the draws held out, after which it ends")
+    held_out: float = tuned(0.15, "of the draws, by which the end of training is told")
+    fewest_draws: int = tuned(50, "that a flow is trained on")
+    batch: int = tuned(256, "draws a step at the most")
+    learning_rate: float = tuned(5e-3, "of Adam; the draws are whitened, so it need not be tuned")
+    layers: int = tuned(4, "couplings, so that either half is bent twice given the other")
+    knots: int = tuned(8, "of each spline")
+    interval: float = tuned(
+        5.0, "in whitened coordinates, beyond which splines are the identity and tails the normal's"
+    )
+
+
+TUNING = FlowTuning()
 
 
 @partial(
@@ -94,8 +114,8 @@ def architecture(dim: int) -> Architecture:
         untrained = make(
             jax.random.key(0),
             base_dist=normal((dim,)),
-            transformer=RationalQuadraticSpline(knots=8, interval=_INTERVAL),
-            flow_layers=4 if dim > 1 else 1,
+            transformer=RationalQuadraticSpline(knots=TUNING.knots, interval=TUNING.interval),
+            flow_layers=TUNING.layers if dim > 1 else 1,
             nn_width=int(np.clip(4 * dim, 32, 128)),
             # Smooth, because the density is differentiated by the sampler.
             nn_activation=jax.nn.silu,
@@ -110,13 +130,25 @@ def architecture(dim: int) -> Architecture:
     return Architecture(dim, untrained, build)
 
 
-def fit_flow(draws: np.ndarray, seed: int = 0, *, effective: float | None = None) -> Flow:
+def fit(inputs: FitInputs) -> Flow:
+    """The flow trained on the draws, at the posterior's level."""
+    return match_level(fit_flow(inputs.draws, inputs.seed), inputs)
+
+
+def restore(arrays: Mapping[str, np.ndarray], model: Model) -> Flow:
+    """The flow of given arrays, its weights among them under numbers: weights.0, weights.1, ..."""
+    own = {name: value for name, value in arrays.items() if not name.startswith("weights.")}
+    weights = tuple(arrays[f"weights.{index}"] for index in range(len(arrays) - len(own)))
+    return Flow(**own, weights=weights, architecture=architecture(model.dim))  # type: ignore[arg-type]
+
+
+def fit_flow(draws: np.ndarray, seed: int = 0) -> Flow:
     """The flow trained on the draws, whitened first, until those held out are no more probable."""
-    check_draws(draws)
+    require_covariance(draws)
     count, dim = draws.shape
-    if count < _FEWEST:
+    if count < TUNING.fewest_draws:
         raise ReferenceFitError(
-            f"A flow is trained on at least {_FEWEST} draws; got {count}. "
+            f"A flow is trained on at least {TUNING.fewest_draws} draws; got {count}. "
             "Draw more, or use reference='covariance'."
         )
     plan = architecture(dim)
@@ -125,8 +157,8 @@ def fit_flow(draws: np.ndarray, seed: int = 0, *, effective: float | None = None
     from flowjax.train import fit_to_data
 
     optimizer, loss = _training()
-    mean, factor = shrunk_factor(draws, effective=effective)
-    inverse = np.tril(np.linalg.solve(factor, np.eye(dim)))
+    mean, factor = shrunk_factor(draws)
+    inverse = invert_lower(factor)
     with jax.enable_x64(True):
         trained, losses = fit_to_data(
             jax.random.key(seed),
@@ -134,23 +166,21 @@ def fit_flow(draws: np.ndarray, seed: int = 0, *, effective: float | None = None
             jnp.asarray((draws - mean) @ inverse.T),
             loss_fn=loss,
             optimizer=optimizer,
-            max_epochs=_EPOCHS,
-            max_patience=_PATIENCE,
-            batch_size=min(256, count // 5),
-            val_prop=0.15,
+            max_epochs=TUNING.epochs,
+            max_patience=TUNING.patience,
+            batch_size=min(TUNING.batch, count // 5),
+            val_prop=TUNING.held_out,
             show_progress=False,
         )
         kept = equinox.filter(paramax.unwrap(trained), equinox.is_inexact_array)
-        weights = tuple(np.asarray(leaf, np.float64) for leaf in jax.tree.leaves(kept))
+        weights: Any = tuple(in_64_bits(*jax.tree.leaves(kept)))
     if not np.isfinite(losses["val"]).any() or not all(np.isfinite(w).all() for w in weights):
         raise ReferenceFitError(
             "The training of the flow did not converge: no finite loss on the draws held out. "
             "Use reference='covariance'."
         )
-    # NumPy keeps 64 bits wherever this is called; JAX would round outside of refti's own calls.
-    numbers: Any = [np.asarray(a, np.float64) for a in (mean, factor, inverse)]
-    numbers += [weights, np.asarray(0.0), plan]
-    return Flow(*numbers)
+    mean, factor, inverse, log_z = in_64_bits(mean, factor, inverse, 0.0)
+    return Flow(mean, factor, inverse, weights, log_z, plan)
 
 
 @cache
@@ -159,4 +189,4 @@ def _training() -> tuple[Any, Any]:
     import optax
     from flowjax.train.losses import MaximumLikelihoodLoss
 
-    return optax.adam(5e-3), MaximumLikelihoodLoss()
+    return optax.adam(TUNING.learning_rate), MaximumLikelihoodLoss()

@@ -1,15 +1,17 @@
-"""Gaussian references: at the mode, from the sampled covariance, or variational."""
+"""The Gaussian: what the Laplace, covariance and variational families are made of."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
+
+from refti.models.model import Model
+from refti.references.base import in_64_bits
 
 
 @partial(
@@ -54,13 +56,23 @@ class Gaussian:
 
 def gaussian(mean: np.ndarray, factor: np.ndarray, log_height: float) -> Gaussian:
     """The Gaussian of a mean and a lower Cholesky factor, or a vector of standard deviations."""
-    if factor.ndim == 2:
-        inverse = np.tril(np.linalg.solve(factor, np.eye(len(mean))))
-    else:
-        inverse = 1.0 / factor
-    # NumPy keeps 64 bits wherever this is called; JAX would round outside of refti's own calls.
-    numbers: Any = (np.asarray(a, np.float64) for a in (mean, factor, inverse, log_height))
-    return Gaussian(*numbers)
+    inverse = invert_lower(factor) if factor.ndim == 2 else 1.0 / factor
+    return Gaussian(*in_64_bits(mean, factor, inverse, log_height))
+
+
+def standard_gaussian(model: Model) -> Gaussian:
+    """The standard normal density in a model's dimension."""
+    return gaussian(np.zeros(model.dim), np.eye(model.dim), 0.0)
+
+
+def standard_diagonal(model: Model) -> Gaussian:
+    """The same as a Gaussian of independent coordinates."""
+    return gaussian(np.zeros(model.dim), np.ones(model.dim), 0.0)
+
+
+def invert_lower(factor: np.ndarray) -> np.ndarray:
+    """The inverse of a lower triangular matrix."""
+    return np.tril(np.linalg.solve(factor, np.eye(len(factor))))
 
 
 def _apply(factor: Array, vector: Float[Array, " dim"]) -> Float[Array, " dim"]:

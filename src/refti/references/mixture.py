@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -13,10 +12,22 @@ from jaxtyping import Array, Float, Key
 from scipy import linalg
 from scipy.special import log_softmax
 
-from refti.references.clusters import find_clusters, log_normals, nearest
-from refti.references.covariance import check_draws, shrunk_factor
+from refti.references.base import in_64_bits
+from refti.references.clusters import Clusters, find_clusters, label_by_nearest, log_normals
+from refti.references.family import FitInputs
+from refti.references.level import match_level
+from refti.references.shrinkage import require_covariance, shrunk_factor
+from refti.tuning import tuned
 
-_FEWEST = 10
+
+@dataclass(frozen=True)
+class MixtureTuning:
+    """Numbers of the fit of a mixture."""
+
+    fewest_draws: int = tuned(10, "nearest to a mode, without which it is dropped with them")
+
+
+TUNING = MixtureTuning()
 
 
 @partial(
@@ -59,24 +70,25 @@ class Mixture:
         return means[which] + factors[which] @ normal
 
 
+def fit(inputs: FitInputs) -> Mixture:
+    """The mixture of the draws about the modes, at the posterior's level."""
+    heights, _ = inputs.evaluate(inputs.draws)
+    return match_level(fit_mixture(inputs.draws, inputs.peaks, heights), inputs)
+
+
 def mixture(
     log_weights: np.ndarray, means: np.ndarray, factors: np.ndarray, log_z: float
 ) -> Mixture:
     """The mixture of weights, means[k, dim] and lower Cholesky factors[k, dim, dim]."""
     identity = np.eye(means.shape[1])
     inverses = np.stack([linalg.solve_triangular(f, identity, lower=True) for f in factors])
-    # NumPy keeps 64 bits wherever this is called; JAX would round outside of refti's own calls.
-    values = (log_softmax(log_weights), means, factors, inverses, log_z)
-    numbers: Any = (np.asarray(a, np.float64) for a in values)
-    return Mixture(*numbers)
+    return Mixture(*in_64_bits(log_softmax(log_weights), means, factors, inverses, log_z))
 
 
 def fit_mixture(
     draws: np.ndarray,
     centres: np.ndarray | None = None,
     log_density: np.ndarray | None = None,
-    *,
-    effective: float | None = None,
 ) -> Mixture:
     """The mixture of Gaussians of draws[n, dim].
 
@@ -89,25 +101,12 @@ def fit_mixture(
     large by the divergence of the two). Chains do not move between far modes, so the numbers of
     their draws say where they were started and nothing else.
     """
-    check_draws(draws)
-    if centres is None:
-        found = find_clusters(draws, effective=effective)
-        if found is None:
-            return _one(draws, effective)
-        log_weights, means, factors, labels, are_apart = found
-    else:
-        labels = nearest(draws, np.atleast_2d(centres))
-        parts = [draws[labels == k] for k in range(labels.max() + 1)]
-        usable = [k for k, part in enumerate(parts) if _has_covariance(part)]
-        if not usable:
-            return _one(draws, effective)
-        share = 1.0 if effective is None else effective / len(draws)
-        moments = [shrunk_factor(parts[k], effective=share * len(parts[k])) for k in usable]
-        means, factors = np.stack([m for m, _ in moments]), np.stack([f for _, f in moments])
-        log_weights = np.log([float(len(parts[k])) for k in usable])
-        order = np.full(labels.max() + 1, -1)
-        order[usable] = np.arange(len(usable))
-        labels, are_apart = order[labels], True
+    require_covariance(draws)
+    found = find_clusters(draws) if centres is None else _clusters_about(draws, centres)
+    if found is None:
+        mean, factor = shrunk_factor(draws)
+        return mixture(np.zeros(1), mean[None], factor[None], 0.0)
+    log_weights, means, factors, labels, are_apart = found
     if log_density is not None and are_apart:
         masses = _log_masses(draws, log_density, labels, means, factors)
         # Without a single height the counts are all there is.
@@ -115,13 +114,22 @@ def fit_mixture(
     return mixture(log_weights, means, factors, 0.0)
 
 
-def _one(draws: np.ndarray, effective: float | None) -> Mixture:
-    mean, factor = shrunk_factor(draws, effective=effective)
-    return mixture(np.zeros(1), mean[None], factor[None], 0.0)
+def _clusters_about(draws: np.ndarray, centres: np.ndarray) -> Clusters | None:
+    """The draws by the nearest centre, or None where none has enough of them."""
+    labels = label_by_nearest(draws, np.atleast_2d(centres))
+    parts = [draws[labels == k] for k in range(labels.max() + 1)]
+    usable = [k for k, part in enumerate(parts) if _has_covariance(part)]
+    if not usable:
+        return None
+    means, factors = zip(*(shrunk_factor(parts[k]) for k in usable), strict=True)
+    log_weights = np.log([float(len(parts[k])) for k in usable])
+    new_labels = np.full(labels.max() + 1, -1)
+    new_labels[usable] = np.arange(len(usable))
+    return Clusters(log_weights, np.stack(means), np.stack(factors), new_labels[labels], True)
 
 
 def _has_covariance(part: np.ndarray) -> bool:
-    return len(part) >= _FEWEST and bool((part.std(axis=0) > 1e-150).all())
+    return len(part) >= TUNING.fewest_draws and bool((part.std(axis=0) > 1e-150).all())
 
 
 def _log_masses(

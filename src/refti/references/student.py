@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -12,12 +11,37 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 from scipy import linalg, optimize, special
 
-from refti.references.covariance import System, best_system, check_draws, into, out_of
+from refti.references.base import in_64_bits
+from refti.references.family import FitInputs
+from refti.references.gaussian import invert_lower
+from refti.references.level import match_level
+from refti.references.shrinkage import (
+    Shrinkage,
+    best_shrinkage,
+    into_frame,
+    out_of_frame,
+    require_covariance,
+)
+from refti.tuning import tuned
 
-# Below two degrees the variance is infinite, and with it the noise of every estimate; from a few
-# hundred on the density is a Gaussian for all purposes.
-_DEGREES = (2.1, 200.0)
-_ROUNDS = 40
+
+@dataclass(frozen=True)
+class StudentTuning:
+    """Numbers of the fit of a Student-t."""
+
+    fewest_degrees: float = tuned(
+        2.1, "below two the variance is infinite, and with it the noise of every estimate"
+    )
+    most_degrees: float = tuned(200.0, "from where on the density is a Gaussian for all purposes")
+    first_degrees: float = tuned(10.0, "that the search begins with")
+    fewest_draws: int = tuned(8, "of which degrees are found; fewer are taken for a Gaussian's")
+    searches: int = tuned(3, "for the degrees, each with the location and scale of the last")
+    same_degrees: float = tuned(0.1, "change of their logarithm below which a search was the last")
+    rounds: int = tuned(40, "of reweighting at the most")
+    settled: float = tuned(1e-3, "relative change of the weights below which a round was the last")
+
+
+TUNING = StudentTuning()
 
 
 @partial(
@@ -62,47 +86,56 @@ class Student:
         return self.mean + self.factor @ normal * jnp.exp(-0.5 * log_share)
 
 
+def fit(inputs: FitInputs) -> Student:
+    """The Student-t of the draws, at the posterior's level."""
+    return match_level(fit_student(inputs.draws, inputs.base), inputs)
+
+
 def student(mean: np.ndarray, factor: np.ndarray, degrees: float, log_z: float) -> Student:
     """The Student-t of a mean and the lower Cholesky factor of its scale matrix."""
-    inverse = np.tril(np.linalg.solve(factor, np.eye(len(mean))))
-    # NumPy keeps 64 bits wherever this is called; JAX would round outside of refti's own calls.
-    numbers: Any = (np.asarray(a, np.float64) for a in (mean, factor, inverse, degrees, log_z))
-    return Student(*numbers)
+    return Student(*in_64_bits(mean, factor, invert_lower(factor), degrees, log_z))
 
 
-def fit_student(
-    draws: np.ndarray, base: np.ndarray | None = None, *, effective: float | None = None
-) -> Student:
+def fit_student(draws: np.ndarray, base: np.ndarray | None = None) -> Student:
     """The Student-t of the greatest likelihood, its scale matrix shrunk as covariances are.
 
     The degrees are those that predict draws from the other half's fit best: a fit's own draws lie
     nearer to its centre than new ones, the more so the more dimensions, and that looks like
     lighter tails. Location and scale follow for these degrees.
     """
-    check_draws(draws)
+    require_covariance(draws)
     middle = np.median(draws, axis=0)
-    system = _system(draws - middle, base, effective)
-    u = into(system.frame, draws - middle)
-    degrees = 10.0 if len(draws) >= 8 else _DEGREES[1]
-    for _ in range(3 if len(draws) >= 8 else 0):
-        before, degrees = degrees, _predictive_degrees(u, system, degrees)
-        if abs(np.log(degrees / before)) < 0.1:
+    shrinkage = _robust_shrinkage(draws - middle, base)
+    frame = shrinkage.frame
+    u = into_frame(frame, draws - middle)
+    degrees = _find_degrees(u, shrinkage)
+    location, inner = _location_and_inner(u, shrinkage, degrees)
+    shift = frame * location if frame.ndim == 1 else frame @ location
+    return student(middle + shift, out_of_frame(frame, inner), degrees, 0.0)
+
+
+def _find_degrees(u: np.ndarray, shrinkage: Shrinkage) -> float:
+    """The degrees of freedom of draws in the frame's coordinates."""
+    if len(u) < TUNING.fewest_draws:
+        return TUNING.most_degrees
+    degrees = TUNING.first_degrees
+    for _ in range(TUNING.searches):
+        before, degrees = degrees, _predictive_degrees(u, shrinkage, degrees)
+        if abs(np.log(degrees / before)) < TUNING.same_degrees:
             break
-    location, inner = _location_and_inner(u, system, degrees)
-    shift = system.frame * location if system.frame.ndim == 1 else system.frame @ location
-    return student(middle + shift, out_of(system.frame, inner), degrees, 0.0)
+    return degrees
 
 
-def _system(centred: np.ndarray, base: np.ndarray | None, effective: float | None) -> System:
+def _robust_shrinkage(centred: np.ndarray, base: np.ndarray | None) -> Shrinkage:
     """The shrinkage of the draws after those far out are pulled in to where a Gaussian's are."""
     squares = np.mean((centred / centred.std(axis=0)) ** 2, axis=1)
     weights = 1 / np.maximum(squares, 0.3 * np.median(squares) + 1e-12)
     pulled = np.sqrt(weights / weights.mean())[:, None] * centred
-    return best_system(pulled - pulled.mean(axis=0), base, effective=effective)
+    return best_shrinkage(pulled - pulled.mean(axis=0), base)
 
 
 def _location_and_inner(
-    u: np.ndarray, system: System, degrees: float
+    u: np.ndarray, shrinkage: Shrinkage, degrees: float
 ) -> tuple[np.ndarray, np.ndarray]:
     """Location and factor of the greatest likelihood for given degrees, by reweighting.
 
@@ -111,18 +144,18 @@ def _location_and_inner(
     """
     dim = u.shape[1]
     location = np.zeros(dim)
-    inner = system.inner(u)
+    inner = shrinkage.inner_factor(u)
     weights = np.ones(len(u))
-    for _ in range(_ROUNDS):
+    for _ in range(TUNING.rounds):
         before, weights = weights, (degrees + dim) / (degrees + _squares(u - location, inner))
         location = weights @ u / weights.sum()
-        inner = system.inner(np.sqrt(weights / weights.mean())[:, None] * (u - location))
-        if np.abs(weights / before - 1).max() < 1e-3:
+        inner = shrinkage.inner_factor(np.sqrt(weights / weights.mean())[:, None] * (u - location))
+        if np.abs(weights / before - 1).max() < TUNING.settled:
             break
     return location, inner
 
 
-def _predictive_degrees(u: np.ndarray, system: System, degrees: float) -> float:
+def _predictive_degrees(u: np.ndarray, shrinkage: Shrinkage, degrees: float) -> float:
     """The degrees under which either half's squared distances by the other's fit are likeliest.
 
     The scale is free beside them, for half the draws are shrunk more than all are.
@@ -131,7 +164,7 @@ def _predictive_degrees(u: np.ndarray, system: System, degrees: float) -> float:
     parts = (u[: len(u) // 2], u[len(u) // 2 :])
     squares = []
     for old, new in (parts, parts[::-1]):
-        location, inner = _location_and_inner(old, system, degrees)
+        location, inner = _location_and_inner(old, shrinkage, degrees)
         squares.append(_squares(new - location, inner))
     distances = np.maximum(np.concatenate(squares), 1e-300)
 
@@ -143,7 +176,7 @@ def _predictive_degrees(u: np.ndarray, system: System, degrees: float) -> float:
         tail = 0.5 * (nu + dim) * np.log1p(distances * np.exp(-log_scale) / nu)
         return float(np.mean(tail) - constant)
 
-    limits = np.log(_DEGREES)
+    limits = np.log((TUNING.fewest_degrees, TUNING.most_degrees))
     size = float(np.log(np.median(distances) / dim))
     found = optimize.minimize(
         surprise,
@@ -152,7 +185,7 @@ def _predictive_degrees(u: np.ndarray, system: System, degrees: float) -> float:
         method="L-BFGS-B",
         options={"maxiter": 100},
     )
-    return float(np.clip(np.exp(found.x[0]), *_DEGREES))
+    return float(np.clip(np.exp(found.x[0]), TUNING.fewest_degrees, TUNING.most_degrees))
 
 
 def _squares(centred: np.ndarray, factor: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ elementary operation after the other; their sum is the expansion at x, in any di
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -17,13 +17,29 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from refti.errors import ReferenceFitError
-from refti.references.series import LogDensity, ray_coefficients
+from refti.models.model import Model
+from refti.references.taylor_arithmetic import LogDensity, ray_coefficients
+from refti.tuning import tuned
 
-# The highest the expansion may climb above its value at the mode, in nats. A higher peak far
-# away is where its mass would be, and no sampler started near the mode would tell.
-_HIGHEST_CLIMB = 10.0
-# What is left of a coefficient that is zero but for rounding, next to a largest one of 1.
-_ROUNDING = 1e-12
+
+@dataclass(frozen=True)
+class TaylorTuning:
+    """Numbers of the search for directions in which an expansion is no density."""
+
+    highest_climb: float = tuned(
+        10.0,
+        "nats that the expansion may climb above its value at the mode; a higher peak far away is "
+        "where its mass would be, and no sampler started near the mode would tell",
+    )
+    rounding: float = tuned(
+        1e-12, "what is left of a coefficient that is zero but for rounding, next to one of 1"
+    )
+    random_rays: int = tuned(64, "directions searched besides the axes and the eigenvectors")
+    ascents: int = tuned(8, "of those, the worst, from which a worse one is climbed to")
+    steps: int = tuned(60, "of each ascent")
+
+
+TUNING = TaylorTuning()
 
 
 @partial(
@@ -81,18 +97,25 @@ def expand(
     coefficients = partial(ray_coefficients, log_density, mode, order=order)
     jax.eval_shape(coefficients, mode)  # An operation without derivatives is named here.
     whitening = _whitening(log_density, mode, units, order)
-    random = np.random.default_rng(0).normal(size=(64, len(mode)))
+    random = np.random.default_rng(0).normal(size=(TUNING.random_rays, len(mode)))
     random /= np.linalg.norm(random, axis=1, keepdims=True)
     rays = np.concatenate([units.T, whitening.T, random @ whitening.T])
     over_rays = _batched(coefficients)
     rows = over_rays(rays)
-    _refuse_cusp(rows, rays)
-    _refuse_misfit(log_density, mode, rows, rays)
+    _require_derivatives(rows, rays)
+    _require_fit_nearby(log_density, mode, rows, rays)
     widths = np.linalg.norm(whitening, axis=1)
-    _refuse_growth(rows, rays / widths)
+    _require_integrable(rows, rays / widths)
     ascended = _ascend(coefficients, whitening, rays, rows[:, -1], order)
-    _refuse_growth(over_rays(ascended), ascended / widths)
+    _require_integrable(over_rays(ascended), ascended / widths)
     return TaylorExpansion(mode, order, log_density)
+
+
+def restore(arrays: Mapping[str, np.ndarray], model: Model) -> TaylorExpansion:
+    """The expansion of a model's density that has given arrays, without searching it again."""
+    with jax.enable_x64(True):
+        mode = jnp.asarray(arrays["mode"], jnp.float64)
+    return TaylorExpansion(mode, int(arrays["order"]), model.log_density)
 
 
 def _batched(function: Callable[[Array], Array]) -> Callable[[np.ndarray], np.ndarray]:
@@ -122,7 +145,7 @@ def _whitening(
     if not finite.all():
         raise ReferenceFitError(_no_derivatives(order, int(finite.argmin())))
     curvatures, vectors = np.linalg.eigh(-units.T @ hessian @ units)
-    has_width = curvatures > _ROUNDING * np.max(np.abs(curvatures))
+    has_width = curvatures > TUNING.rounding * np.max(np.abs(curvatures))
     return units @ vectors / np.sqrt(np.where(has_width, curvatures, 1.0))
 
 
@@ -153,30 +176,32 @@ def _ascend(
 
         # From a height below all others, the first step only finds the height of the start.
         state = (start, jnp.array(-jnp.inf), jnp.zeros_like(start), jnp.array(0.2))
-        return jax.lax.fori_loop(0, 60, step, state)[0]
+        return jax.lax.fori_loop(0, TUNING.steps, step, state)[0]
 
     starts = np.linalg.solve(whitening, rays.T).T
     lengths = np.linalg.norm(starts, axis=1)
-    worst = np.argsort(tops / lengths**order)[-8:]
+    worst = np.argsort(tops / lengths**order)[-TUNING.ascents :]
     starts = starts[worst] / lengths[worst, None]
     return np.asarray(jax.jit(jax.vmap(climb))(starts)) @ whitening.T
 
 
-def _refuse_cusp(rows: Float[np.ndarray, "ray term"], rays: Float[np.ndarray, "ray dim"]) -> None:
-    """Refuse a ray along which a derivative is infinite or not a number."""
+def _require_derivatives(
+    rows: Float[np.ndarray, "ray term"], rays: Float[np.ndarray, "ray dim"]
+) -> None:
+    """Raises ReferenceFitError if a derivative along a ray is infinite or not a number."""
     finite = np.isfinite(rows).all(axis=1)
     if not finite.all():
         parameter = int(np.argmax(np.abs(rays[finite.argmin()])))
         raise ReferenceFitError(_no_derivatives(rows.shape[1] - 1, parameter))
 
 
-def _refuse_misfit(
+def _require_fit_nearby(
     log_density: LogDensity,
     mode: Float[Array, " dim"],
     rows: Float[np.ndarray, "ray term"],
     rays: Float[np.ndarray, "ray dim"],
 ) -> None:
-    """Refuse a ray along which the expansion leaves the density at once.
+    """Raises ReferenceFitError if along a ray the expansion leaves the density at once.
 
     Such is a kink: JAX gives |x| the derivative 0 or 1 at x = 0, as if it were smooth.
     """
@@ -192,8 +217,10 @@ def _refuse_misfit(
         raise ReferenceFitError(_no_derivatives(rows.shape[1] - 1, parameter))
 
 
-def _refuse_growth(rows: Float[np.ndarray, "ray term"], rays: Float[np.ndarray, "ray dim"]) -> None:
-    """Refuse a ray along which the expansion has no integral, or none near the mode."""
+def _require_integrable(
+    rows: Float[np.ndarray, "ray term"], rays: Float[np.ndarray, "ray dim"]
+) -> None:
+    """Raises ReferenceFitError if along a ray the expansion has no integral near the mode."""
     order = rows.shape[1] - 1
     for row, parameter in zip(rows, np.argmax(np.abs(rays), axis=1), strict=True):
         fault = _growth(row)
@@ -212,7 +239,7 @@ def _growth(row: Float[np.ndarray, " term"]) -> str | None:
         return "it is constant"
     scaled = row * radius ** np.arange(len(row))
     scaled[0] = 0.0
-    scaled[np.abs(scaled) < _ROUNDING] = 0.0
+    scaled[np.abs(scaled) < TUNING.rounding] = 0.0
     degree = int(np.flatnonzero(scaled)[-1])
     if degree % 2 or scaled[degree] > 0:
         return (
@@ -222,8 +249,10 @@ def _growth(row: Float[np.ndarray, " term"]) -> str | None:
     turns = np.roots(np.polyder(scaled[degree::-1]))
     turns = turns[np.abs(turns.imag) < 1e-6 * (1 + np.abs(turns.real))].real
     climb = max(np.polyval(scaled[::-1], turns), default=0.0)
-    if climb > _HIGHEST_CLIMB:
-        return f"it climbs {climb:.3g} nats above the mode; expected at most {_HIGHEST_CLIMB:g}"
+    if climb > TUNING.highest_climb:
+        return (
+            f"it climbs {climb:.3g} nats above the mode; expected at most {TUNING.highest_climb:g}"
+        )
     return None
 
 

@@ -4,17 +4,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
-from refti.references.bends import Bend, condensed, fit_bends
-from refti.references.covariance import check_draws, shrunk_factor
+from refti.references.base import in_64_bits
+from refti.references.family import FitInputs
+from refti.references.level import match_level
+from refti.references.shrinkage import require_covariance, shrunk_factor
+from refti.references.sinh_arcsinh import Bend, fit_bends
+from refti.tuning import tuned
 
-Order = Literal["none", "outer", "cholesky", "symmetric"]
+Place = Literal["none", "outer", "cholesky", "symmetric"]
+PLACES: tuple[Place, ...] = ("none", "outer", "cholesky", "symmetric")
+
+
+@dataclass(frozen=True)
+class WarpedTuning:
+    """Numbers of the choice of where the bends lie."""
+
+    judged_by: int = tuned(1000, "draws of either half, enough to judge by")
+    fewest_draws: int = tuned(20, "of a half; nothing is bent for fewer")
+    judged_both_ways: int = tuned(
+        20, "dimensions up to which either half judges the other; scores add up over dimensions"
+    )
+
+
+TUNING = WarpedTuning()
 
 
 @partial(
@@ -64,6 +83,11 @@ class Warped:
         return self.location + self.scale * _bend(y, self.outer_skew, self.outer_tail)
 
 
+def fit(inputs: FitInputs) -> Warped:
+    """The warped Gaussian of the draws, at the posterior's level."""
+    return match_level(fit_warped(inputs.draws, inputs.base), inputs)
+
+
 def warped(
     mean: np.ndarray,
     factor: np.ndarray,
@@ -83,67 +107,58 @@ def warped(
         *(mean, factor, np.linalg.inv(factor), np.linalg.slogdet(factor)[1]),
         *(inner.skew, inner.tail, outer.location, outer.scale, outer.skew, outer.tail, log_z),
     )
-    # NumPy keeps 64 bits wherever this is called; JAX would round outside of refti's own calls.
-    numbers: Any = (np.asarray(a, np.float64) for a in values)
-    return Warped(*numbers)
+    return Warped(*in_64_bits(*values))
 
 
-def fit_warped(
-    draws: np.ndarray, base: np.ndarray | None = None, *, effective: float | None = None
-) -> Warped:
+def fit_warped(draws: np.ndarray, base: np.ndarray | None = None) -> Warped:
     """The warped Gaussian of the draws, bent where that predicts draws left out best.
 
     The bends may lie outside of the Gaussian, one on each parameter (a Gaussian copula); inside,
     one on each coordinate whitened by the Cholesky factor or by the symmetric root of the
     correlation; or nowhere. Each is fitted to either half of the draws and judged on the other.
     """
-    check_draws(draws)
+    require_covariance(draws)
     half = len(draws) // 2
-    # A thousand draws are enough to judge by.
-    parts = tuple(part[:: -(-half // 1000)] for part in (draws[:half], draws[half:]))
-    if half < 20 or not all((part.std(axis=0) > 0).all() for part in parts):
-        return fit_in_order("none", draws, base, effective=effective)
-    # In many dimensions one direction says enough: the scores add up over the dimensions.
-    ways = (parts, parts[::-1]) if draws.shape[1] <= 20 else (parts,)
-    worth = None if effective is None else 0.5 * effective
-    scores = dict.fromkeys(get_args(Order), 0.0)
+    parts = tuple(part[:: -(-half // TUNING.judged_by)] for part in (draws[:half], draws[half:]))
+    if half < TUNING.fewest_draws or not all((part.std(axis=0) > 0).all() for part in parts):
+        return bend_at("none", draws, base)
+    ways = (parts, parts[::-1]) if draws.shape[1] <= TUNING.judged_both_ways else (parts,)
+    scores = dict.fromkeys(PLACES, 0.0)
     for old, new in ways:
-        gaussian = shrunk_factor(old, base, effective=worth)
-        for order in scores:
-            fitted = fit_in_order(order, old, base, effective=worth, gaussian=gaussian)
-            scores[order] += float(np.mean(log_densities(fitted, new)))
-    best = max(scores, key=lambda order: scores[order])
-    return fit_in_order(best, draws, base, effective=effective)
+        gaussian = shrunk_factor(old, base)
+        for place in PLACES:
+            fitted = bend_at(place, old, base, gaussian=gaussian)
+            scores[place] += float(np.mean(log_densities(fitted, new)))
+    best = max(scores, key=lambda place: scores[place])
+    return bend_at(best, draws, base)
 
 
-def fit_in_order(
-    order: Order,
+def bend_at(
+    place: Place,
     draws: np.ndarray,
     base: np.ndarray | None = None,
     *,
-    effective: float | None = None,
     gaussian: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Warped:
     """The warped Gaussian of the draws with its bends in one place.
 
     `gaussian` is the draws' mean and shrunk factor, where they are known already.
     """
-    share = 1.0 if effective is None else min(1.0, effective / len(draws))
-    if order == "outer":
-        bends = fit_bends(*condensed(draws), share=share)
+    if place == "outer":
+        bends = fit_bends(draws)
         y, log_slopes = bends.straighten(draws)
         if base is not None:
             # The base in the straightened coordinates, by the typical slope of each.
             base = np.exp(np.mean(log_slopes, axis=0))[:, None] * base
-        mean, factor = shrunk_factor(y, base, effective=effective)
+        mean, factor = shrunk_factor(y, base)
         return warped(mean, factor, 0.0, outer=bends)
-    mean, factor = gaussian or shrunk_factor(draws, base, effective=effective)
-    if order == "none":
+    mean, factor = gaussian or shrunk_factor(draws, base)
+    if place == "none":
         return warped(mean, factor, 0.0)
-    if order == "symmetric":
+    if place == "symmetric":
         factor = _symmetric(factor)
     whitened = np.linalg.solve(factor, (draws - mean).T).T
-    return warped(mean, factor, 0.0, inner=fit_bends(*condensed(whitened), share=share))
+    return warped(mean, factor, 0.0, inner=fit_bends(whitened))
 
 
 def log_densities(reference: Warped, x: np.ndarray) -> np.ndarray:

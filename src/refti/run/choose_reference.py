@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,15 +10,15 @@ import numpy as np
 from refti.errors import ReferenceFitError
 from refti.paths.path import Leg
 from refti.paths.thermodynamic_length import stretch
-from refti.references import registry as fit
+from refti.references import registry
 from refti.references.base import Reference
+from refti.references.family import FitInputs
 from refti.run.pilot import Exploration, Pilot
 from refti.sampling.chains import exact_draws
 from refti.sampling.evaluation import values
 
 SHORT = 1.25  # a length at which two rungs overlap well, so that no better family is looked for
 SHORT_BY_VALUES = 0.6  # the same where evaluations are dear and programs are not
-SHAPED = ("warped", "student")  # families that bend the Gaussian
 WORTH_IT = 400  # draws that a shaped family must save, for it has programs to compile
 WORTH_IT_BY_VALUES = 50
 DRAWS_A_DIMENSION = 50  # of the pilot, beyond which a covariance hardly gains by more
@@ -93,7 +93,7 @@ def measured(
     def measure(*families: str) -> None:
         for family in families:
             try:
-                reference = fitted(explored, family, pilot, lambda: first)
+                reference = fitted(explored, family, pilot, first)
             except ReferenceFitError:
                 continue
             lengths[family] = length(explored, reference, second)
@@ -102,12 +102,12 @@ def measured(
         measure(*families)
         return lengths
     dim = explored.model.dim
-    measure(*(("low_rank", "diagonal") if dim > DENSE else ("covariance", "laplace")))
+    measure(*registry.tried_by_auto("high_dimension" if dim > DENSE else "dense"))
     if explored.modes_apart:
-        measure("mixture")
+        measure(*registry.tried_by_auto("several_modes"))
     short = SHORT if explored.leg.has_gradient else SHORT_BY_VALUES
     if min(lengths.values()) > short and dim <= DENSE:
-        measure(*SHAPED)
+        measure(*registry.tried_by_auto("shaped"))
     return lengths
 
 
@@ -115,19 +115,19 @@ def fitted(
     explored: Exploration,
     family: str,
     pilot: Pilot,
-    draws: Callable[[], np.ndarray] | None = None,
+    draws: np.ndarray | None = None,
 ) -> Reference:
-    """The family's member for the pilot's draws, or for others; only what it needs is looked up."""
-    return fit.fitted(
-        family,
-        explored.model,
-        explored.evaluate,
-        lambda: explored.mode,
-        (lambda: pilot.draws) if draws is None else draws,
-        explored.engine.seed,
-        base=lambda: np.asarray(pilot.rung.whitening.factor),
-        peaks=lambda: explored.landscape.peaks if explored.modes_apart else None,
+    """The family's member for the pilot's draws, or for others."""
+    inputs = FitInputs(
+        model=explored.model,
+        evaluate=explored.evaluate,
+        mode=explored.mode,
+        draws=pilot.draws if draws is None else draws,
+        base=np.asarray(pilot.rung.whitening.factor),
+        peaks=explored.landscape.peaks if explored.modes_apart else None,
+        seed=explored.engine.seed,
     )
+    return registry.fit(family, inputs)
 
 
 def length(explored: Exploration, reference: Reference, held_out: np.ndarray) -> float:
@@ -147,12 +147,13 @@ def length(explored: Exploration, reference: Reference, held_out: np.ndarray) ->
 
 def _of_draws(lengths: Mapping[str, float]) -> dict[str, float]:
     """The lengths from families that are fitted to draws."""
-    return {name: value for name, value in lengths.items() if name != "laplace"}
+    return {name: value for name, value in lengths.items() if registry.FAMILIES[name].uses_draws}
 
 
 def _best(lengths: Mapping[str, float], target_error: float, worth: float = WORTH_IT) -> str:
     """The family of the shortest way; a shaped one only where it saves enough draws."""
-    plain = {name: value for name, value in lengths.items() if name not in SHAPED}
+    shaped = registry.tried_by_auto("shaped")
+    plain = {name: value for name, value in lengths.items() if name not in shaped}
     best = min(plain, key=plain.__getitem__)
     better = min(lengths, key=lengths.__getitem__)
     saved = (lengths[best] ** 2 - lengths[better] ** 2) / target_error**2

@@ -14,7 +14,7 @@ from refti.models.model import Model
 from refti.paths import path as paths
 from refti.paths.path import Leg, Path
 from refti.progress import Progress
-from refti.references import registry as fit
+from refti.references import registry
 from refti.references.base import Reference
 from refti.references.taylor import expand
 from refti.run.choose_reference import Choice, choose, fitted
@@ -72,7 +72,7 @@ class Planner:
         """The path from the reference to the posterior."""
         first, *between = self.asked.stations
         assert isinstance(first, str | Reference)  # seen to by the settings' checks
-        start = fit.placeholder(first, model) if isinstance(first, str) else first
+        start = registry.placeholder(first, model) if isinstance(first, str) else first
         explored = self.explore(model, Leg(start, model.density), 1.0, given)
         explored.check()
         choice = None

@@ -184,11 +184,11 @@ class Loop:
         family, explored = route.choice.family, route.explored
         now = length(explored, route.choice.reference, second)
         pilot = route.choice.pilot
-        then = length(explored, fitted(explored, family, pilot, lambda: first), second)
+        then = length(explored, fitted(explored, family, pilot, first), second)
         if then > REFIT_GAIN * now:
             return False
         pool = np.concatenate([first, second])
-        reference = fitted(explored, family, pilot, lambda: pool)
+        reference = fitted(explored, family, pilot, pool)
         self.refits += 1
         self.route = replace(
             route,

@@ -12,10 +12,8 @@ import numpy as np
 
 from refti.errors import SettingsError
 from refti.models.model import Model
-from refti.references import registry as fit
+from refti.references.registry import FAMILIES, require_family
 from refti.run.settings import Settings
-
-NEED_GRADIENTS = ("variational", "variational_diagonal")
 
 
 def expect_model(model: object) -> None:
@@ -46,7 +44,7 @@ def suited(asked: Settings, models: Sequence[Model]) -> Settings:
     needing = [
         f"reference {station!r}" if isinstance(station, str) else f"a Taylor expansion ({station})"
         for station in asked.stations
-        if isinstance(station, int) or station in NEED_GRADIENTS
+        if isinstance(station, int) or _needs_gradient(station)
     ]
     if needing:
         raise SettingsError(
@@ -60,9 +58,9 @@ def suited(asked: Settings, models: Sequence[Model]) -> Settings:
 def check_stations(model: Model, asked: Settings) -> None:
     """Nothing, or an error that tells which part of reference= does not go with the model."""
     first, *rest = asked.stations
-    if first == "truncated":
-        fit.bounds(model)
-    elif not isinstance(first, str):
+    if isinstance(first, str):
+        require_family(first, model)
+    else:
         _check_reference(first, model.dim)
     for station in rest:
         if isinstance(station, Model) and station.dim != model.dim:
@@ -70,6 +68,11 @@ def check_stations(model: Model, asked: Settings) -> None:
                 "A density between the reference and the posterior must have the model's "
                 f"dimension; got {station.dim} and {model.dim}."
             )
+
+
+def _needs_gradient(station: Any) -> bool:
+    family = FAMILIES.get(station) if isinstance(station, str) else None
+    return family is not None and family.needs_gradient
 
 
 def _check_reference(reference: Any, dim: int) -> None:

@@ -1,4 +1,4 @@
-"""Bends: sinh-arcsinh maps of single coordinates, fitted to draws of many at once."""
+"""Bends of single coordinates by sinh-arcsinh maps, fitted to draws of many at once."""
 
 from __future__ import annotations
 
@@ -7,18 +7,35 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-# A tail of 0.4 falls as exp(-c |x|^0.8), heavier than the exponential tails that logarithms of
-# positive parameters have; heavier ones are for a Student-t. Towards the light side the draws say
-# nothing beyond the outermost of them, and a reference that falls faster than the posterior gives
-# delta a long upper tail, hence the nearer bound: exp(-c |x|^3.2).
-_TAIL = (0.4, 1.6)
-_SKEW = 3.0
-# Standard deviations of the prior of skew and log tail. They are wide: what keeps a Gaussian's
-# draws unbent is that a bend has to gain this many nats, which chance does once in 150.
-_PRIOR = (1.0, 0.4)
-_LEAST_GAIN = 5.0
-_STEPS = 40
-_HEAVY = 0.5  # where the climb begins for tails that are clearly not a Gaussian's
+from refti.tuning import tuned
+
+
+@dataclass(frozen=True)
+class BendTuning:
+    """Numbers of the fit of bends."""
+
+    heaviest_tail: float = tuned(
+        0.4,
+        "falls as exp(-c |x|^0.8), heavier than the exponential tails that logarithms of positive "
+        "parameters have; heavier ones are for a Student-t",
+    )
+    lightest_tail: float = tuned(
+        1.6,
+        "falls as exp(-c |x|^3.2); draws say nothing beyond the outermost of them, and a reference "
+        "that falls faster than the posterior gives delta a long upper tail",
+    )
+    largest_skew: float = tuned(3.0, "far beyond that of any posterior seen")
+    prior_of_skew: float = tuned(1.0, "standard deviation of the skew's prior, a wide one")
+    prior_of_tail: float = tuned(0.4, "standard deviation of the log tail's prior, a wide one")
+    least_gain: float = tuned(
+        5.0, "nats that a bend has to gain, which the draws of a Gaussian do once in 150"
+    )
+    steps: int = tuned(40, "of Newton's method at the most")
+    heavy_start: float = tuned(0.5, "the tail that a climb begins with where draws lie far out")
+    groups: int = tuned(80, "of draws that a likelihood is summed over, whatever their number")
+
+
+TUNING = BendTuning()
 
 
 @dataclass(frozen=True)
@@ -45,27 +62,27 @@ class Bend:
         return np.sinh(angle), slope
 
 
-def condensed(x: np.ndarray, groups: int = 80) -> tuple[np.ndarray, np.ndarray]:
+def condense(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Points[m, dim] and weights[m] that stand for the draws x[n, dim] of each coordinate.
 
     The sorted draws are averaged in groups about as wide as each other, so those in the tails
     stay as they are; a likelihood over them costs the same for any number of draws.
     """
     ordered = np.sort(x, axis=0)
-    edges = np.rint(len(x) * ndtr(np.linspace(-4, 4, groups + 1))).astype(int)
+    edges = np.rint(len(x) * ndtr(np.linspace(-4, 4, TUNING.groups + 1))).astype(int)
     starts = np.unique(np.concatenate([[0], edges]))
     starts = starts[starts < len(x)]
     weights = np.diff(np.append(starts, len(x))).astype(float)
     return np.add.reduceat(ordered, starts, axis=0) / weights[:, None], weights
 
 
-def fit_bends(points: np.ndarray, weights: np.ndarray, *, share: float = 1.0) -> Bend:
-    """The bend of the greatest posterior density for each coordinate of weighted points.
+def fit_bends(draws: np.ndarray) -> Bend:
+    """The bend of the greatest posterior density for each coordinate of draws[n, dim].
 
-    `share` is what a draw is worth of an independent one. A coordinate whose bend does not gain
-    enough over a Gaussian of its mean and variance keeps that.
+    A coordinate whose bend does not gain enough over a Gaussian of its mean and variance keeps
+    that.
     """
-    weights = share * weights
+    points, weights = condense(draws)
     middle = np.average(points, axis=0, weights=weights)
     spread = np.sqrt(np.average((points - middle) ** 2, axis=0, weights=weights))
     standard = (points - middle) / spread
@@ -76,7 +93,7 @@ def fit_bends(points: np.ndarray, weights: np.ndarray, *, share: float = 1.0) ->
     is_heavy = _values(standard, weights, heavy) > unbent
     free = _climb(standard, weights, np.where(is_heavy[:, None], heavy, gaussian))
     gain = _values(standard, weights, free) - unbent
-    free = np.where((gain > _LEAST_GAIN)[:, None], free, gaussian)
+    free = np.where((gain > TUNING.least_gain)[:, None], free, gaussian)
     shift, log_scale, skew, log_tail = free.T
     return Bend(middle + spread * shift, spread * np.exp(log_scale), skew, np.exp(log_tail))
 
@@ -85,8 +102,13 @@ def _from_quartiles(points: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """A heavy-tailed start at the median and with the quartiles of sorted points."""
     share = np.cumsum(weights) / weights.sum()
     low, middle, high = points[np.searchsorted(share, [0.25, 0.5, 0.75])]
-    scale = np.clip((high - low) / 1.35 * _HEAVY, 1e-4, 1.0)
-    start = [middle, np.log(scale), np.zeros_like(middle), np.full_like(middle, np.log(_HEAVY))]
+    scale = np.clip((high - low) / 1.35 * TUNING.heavy_start, 1e-4, 1.0)
+    start = [
+        middle,
+        np.log(scale),
+        np.zeros_like(middle),
+        np.full_like(middle, np.log(TUNING.heavy_start)),
+    ]
     return np.stack(start, axis=1)
 
 
@@ -96,11 +118,11 @@ def _climb(points: np.ndarray, weights: np.ndarray, free: np.ndarray) -> np.ndar
     Newton's steps, damped as far as each coordinate needs, all coordinates at a time. Of the
     curvature only the part is kept that is never of the wrong sign.
     """
-    low = np.array([-5.0, -12.0, -_SKEW, np.log(_TAIL[0])])
-    high = np.array([5.0, 3.0, _SKEW, np.log(_TAIL[1])])
+    low = np.array([-5.0, -12.0, -TUNING.largest_skew, np.log(TUNING.heaviest_tail)])
+    high = np.array([5.0, 3.0, TUNING.largest_skew, np.log(TUNING.lightest_tail)])
     damping = np.full(len(free), 0.01)
     value, gradient, curvature = _expansion(points, weights, free)
-    for _ in range(_STEPS):
+    for _ in range(TUNING.steps):
         diagonal = np.einsum("dii->di", curvature)
         # What presses against a bound stays there, and the others step without it.
         moves = ~(((free <= low) & (gradient < 0)) | ((free >= high) & (gradient > 0)))
@@ -151,7 +173,7 @@ def _expansion(
     by_free = np.stack(
         [-tail / (scale * root), -tail * standard / root, np.full_like(root, -1.0), tail * turn]
     )
-    precision = np.array([0.0, 0.0, _PRIOR[0] ** -2, _PRIOR[1] ** -2])
+    precision = np.array([0.0, 0.0, TUNING.prior_of_skew**-2, TUNING.prior_of_tail**-2])
     value = weights @ values - 0.5 * free**2 @ precision
     gradient = np.stack([weights @ score for score in scores], axis=1) - precision * free
     bend = weights[:, None] * (np.cosh(2 * angle) - np.cosh(angle) ** -2)

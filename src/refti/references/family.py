@@ -1,0 +1,71 @@
+"""What a family of references is: how a member is fitted, and what the rest of refti must know."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from refti.models.model import Model, ValueAndGradient
+from refti.references.base import Reference
+from refti.references.gaussian import standard_gaussian
+from refti.search.mode import Mode
+
+Auto = Literal["never", "dense", "high_dimension", "several_modes", "shaped"]
+"""When "auto" tries a family: never; where a full covariance can be had, or where it cannot; where
+the posterior has several modes; where the way from all of these is long."""
+
+
+@dataclass(frozen=True, eq=False)
+class FitInputs:
+    """What the pilot knows of the posterior: all that a reference is fitted to.
+
+    Attributes:
+        model: the model.
+        evaluate: its log density and the gradient of it at given points.
+        mode: the highest mode found.
+        draws: posterior draws, x[draw, dim].
+        base: a factor that makes the posterior about round, if one is known.
+        peaks: the modes x[mode, dim] where there are several that chains do not move between.
+        seed: of the randomness of a fit.
+    """
+
+    model: Model
+    evaluate: ValueAndGradient
+    mode: Mode
+    draws: np.ndarray
+    base: np.ndarray | None = None
+    peaks: np.ndarray | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Family:
+    """A row of the registry.
+
+    Attributes:
+        name: what users write after `reference=`.
+        kind: the class of its members, a frozen dataclass and JAX pytree.
+        fit: the member for a posterior; raises ReferenceFitError if there is none.
+        summary: what it is, in a line of documentation.
+        needs_gradient: whether a fit needs gradients of the model.
+        uses_draws: whether more draws make a better member.
+        auto: when "auto" tries it.
+        require: raises ReferenceFitError if the family cannot serve a model, before any compute.
+        placeholder: a density on the model's space that the pilot's program is compiled with.
+        restore: the member of given arrays, by the names of its fields; needed only where a
+            member has fields that are not arrays.
+    """
+
+    name: str
+    kind: type[Any]
+    fit: Callable[[FitInputs], Reference]
+    summary: str
+    needs_gradient: bool = False
+    uses_draws: bool = True
+    auto: Auto = "never"
+    require: Callable[[Model], object] | None = None
+    placeholder: Callable[[Model], Reference] = standard_gaussian
+    restore: Callable[[Mapping[str, np.ndarray], Model], Reference] | None = None
