@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 Progress = Callable[[str, int, int], None]
-
-SECONDS_BETWEEN_LINES = 10.0
 
 
 @contextmanager
@@ -19,15 +18,16 @@ def reporting(progress: Progress | bool | None) -> Iterator[Progress]:
     if callable(progress):
         yield progress
     elif progress is False or (progress is None and not on_terminal):
-        yield _silent
+        yield silent
     elif on_terminal:
         with _bar() as report:
             yield report
     else:
-        yield _lines()
+        yield print_lines()
 
 
-def _silent(stage: str, done: int, total: int) -> None:
+def silent(stage: str, done: int, total: int) -> None:
+    """Says nothing."""
     del stage, done, total
 
 
@@ -49,14 +49,20 @@ def _bar() -> Iterator[Progress]:
         yield report
 
 
-def _lines() -> Progress:
-    """A plain line at the start and the end of a stage, and now and then in between."""
-    last_stage, last_time = "", 0.0
+def print_lines(*, seconds: float = 10.0, each_stage: bool = True) -> Progress:
+    """Prints a plain line now and then.
+
+    Args:
+        seconds: the time between two lines.
+        each_stage: whether the start and the end of every stage are printed as well.
+    """
+    last_stage, last_time = "", -math.inf
 
     def report(stage: str, done: int, total: int) -> None:
         nonlocal last_stage, last_time
         now = time.monotonic()
-        if stage != last_stage or done == total or now - last_time > SECONDS_BETWEEN_LINES:
+        turns = each_stage and (stage != last_stage or done == total)
+        if turns or now - last_time > seconds:
             print(f"{stage}: {done} of {total}", file=sys.stderr, flush=True)
             last_stage, last_time = stage, now
 

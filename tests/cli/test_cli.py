@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from click.testing import CliRunner, Result
 
 import refti
 from refti import progress as reporters
+from refti.cli.late_names import estimators, families, kernels, paths
 from refti.cli.main import commands, main
 
 MODELS = """
@@ -254,12 +256,18 @@ class TestShell:
             "sys.argv = ['refti', '--help']\n"
             "try:\n    main()\n"
             "except SystemExit as done:\n    code = done.code\n"
-            "loaded = {'jax', 'numpyro', 'blackjax', 'scipy', 'xarray'} & set(sys.modules)\n"
+            "loaded = {'jax', 'blackjax', 'numpy', 'scipy', 'xarray'} & set(sys.modules)\n"
             "sys.exit(f'imported {loaded}' if loaded else code)\n"
         )
         done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
         assert "Exit codes: 0 trusted, 1 finished but not trusted, 2 bad input" in done.stdout
+
+    def test_help_of_run_names_everything_that_can_be_chosen(self):
+        words = re.split(r"[^\w]+", invoke("run", "--help").output)
+        for names in (kernels(), families(), estimators(), paths()):
+            assert len(names) > 1
+            assert set(names) <= set(words)
 
     def test_trusted_is_0_and_a_second_run_reads_the_first(self, file: Path, tmp_path: Path):
         arguments = ("run", f"{file}:wide", *TINY, "--json", "--store", tmp_path / "run")

@@ -1,4 +1,4 @@
-"""Findings: tables of text, a page that holds everything and runs nothing, and lanes of runs."""
+"""Findings: tables of text, a page that holds everything and runs nothing; runs in processes."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from click.testing import CliRunner
 
 import refti
 from refti.cli.main import commands
-from refti.paper.covid import jobs as lanes
+from refti.paper.covid.jobs import Job, run_jobs
 from refti.paper.one_dimension.model import model as one_dimension
 from refti.paper.report import page
-from refti.paper.report.findings import Figure, Findings, Table, plus_minus
+from refti.paper.report.findings import Figure, Findings, Table
 from refti.paper.two_dimensions.model import model as two_dimensions
 
 TABLE = Table("t", "A <b>title", ("a,b", "c"), (('1 "2"', "<script>x</script>"),), ("A note.",))
@@ -36,19 +36,6 @@ def test_a_table_goes_to_csv_and_back():
 def test_a_row_of_another_length_is_refused():
     with pytest.raises(ValueError, match="Expected 2 cells"):
         Table("t", "title", ("a", "b"), (("1",),))
-
-
-@pytest.mark.parametrize(
-    ("value", "error", "text"),
-    [
-        (-812.9153, 0.0452, "-812.915 ± 0.045"),
-        (4553.6, 12.34, "4554 ± 12"),
-        (1.0, 0.0997, "1.000 ± 0.100"),
-        (1.5, 0.0, "1.5000 ± 0.0000"),
-    ],
-)
-def test_a_value_is_written_to_the_digits_of_its_error(value: float, error: float, text: str):
-    assert plus_minus(value, error) == text
 
 
 def test_the_page_holds_tables_and_figures_and_no_markup_of_theirs(tmp_path: Path):
@@ -88,22 +75,22 @@ def test_bad_cases_are_told_with_their_row_before_anything_is_written(tmp_path: 
     assert not out.exists()
 
 
-def test_lanes_run_all_jobs_tell_of_refusals_and_read_what_is_finished(tmp_path: Path):
+def test_two_processes_run_all_jobs_tell_of_refusals_and_read_what_is_finished(tmp_path: Path):
     settings = {"kept": 100, "warmup": 100, "seed": 3}
     refused = {"reference": "laplace", **settings}  # has a cusp at its mode
     jobs = [
-        lanes.Job("2-D", tmp_path / "2", plus_2d, (), settings),
-        lanes.Job("refused", tmp_path / "r", one_dimension, (), refused),
-        lanes.Job("1-D", tmp_path / "1", one_dimension, (), settings),
+        Job("2-D", tmp_path / "2", plus_2d, (), settings),
+        Job("refused", tmp_path / "r", one_dimension, (), refused),
+        Job("1-D", tmp_path / "1", one_dimension, (), settings),
     ]
     told: list[str] = []
-    found = lanes.run(jobs, lambda stage, done, total: told.append(stage))
+    found = run_jobs(jobs, lambda stage, done, total: told.append(stage))
     assert isinstance(found["1-D"], refti.Evidence)
     assert isinstance(found["2-D"], refti.Evidence)
     assert "cusp" in str(found["refused"])
     assert {f"{name} done; finished" for name in found} <= set(told)
     written = [(tmp_path / name / "result.json").stat().st_mtime_ns for name in "12"]
-    again = lanes.run(jobs, lambda stage, done, total: None)
+    again = run_jobs(jobs, lambda stage, done, total: None)
     assert written == [(tmp_path / name / "result.json").stat().st_mtime_ns for name in "12"]
     assert again["1-D"].log_z == found["1-D"].log_z  # type: ignore[union-attr]
 

@@ -152,11 +152,11 @@ def test_quick_runs_take_one_model_of_two_names_once(
     result = refti.evidence(refti.Model(log_density=lambda x: -0.5 * x @ x, dim=1), progress=False)
     asked: list[str] = []
 
-    def run(jobs: list[Job], report: object) -> dict[str, refti.Evidence]:
+    def run_jobs(jobs: list[Job], report: object) -> dict[str, refti.Evidence]:
         asked.extend(f"{job.name} by {job.settings['seed']}" for job in jobs)
         return {job.name: replace(result) for job in jobs}
 
-    monkeypatch.setattr(covid_runs, "run", run)
+    monkeypatch.setattr(covid_runs, "run_jobs", run_jobs)
     quick = covid_runs.runs(Work(tmp_path, quick=True), south_korea(), of_the_paper=True)
     assert len(asked) == 15
     assert list(quick.right) == list(VARIANTS)

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import refti
 from refti import suite
+from refti.studies import plain
 from refti.suite import Target
 
 # Below this many nats a difference is rounding, whatever the error says.
@@ -125,17 +126,6 @@ def run_job(job: Job, build: Build = suite_target) -> Run:
         programs=result.cost.programs,
         seconds=float(result.cost.seconds),
     )
-
-
-def plain(value: Any) -> Any:
-    """The value with every number that is not finite as a string, which float() reads."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)
-    if isinstance(value, Mapping):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    return value
 
 
 @lru_cache(maxsize=4)

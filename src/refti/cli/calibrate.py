@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import time
 from collections.abc import Callable
 from dataclasses import asdict
 from inspect import signature
@@ -13,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from refti.cli.exit_codes import verdict
+from refti.cli.printing import print_json
+from refti.progress import print_lines
+
 if TYPE_CHECKING:
     from refti.calibrate.runs import Job, Run
     from refti.suite import Target
-
-PASSED, FAILED = 0, 1
-SECONDS_BETWEEN_LINES = 10.0
 
 
 @click.group()
@@ -30,7 +30,7 @@ def calibrate() -> None:
     """
 
 
-def _study(command: Callable[..., int]) -> Callable[..., int]:
+def _common_options(command: Callable[..., int]) -> Callable[..., int]:
     """The options that all studies have."""
     for option in reversed(
         (
@@ -49,7 +49,7 @@ def _study(command: Callable[..., int]) -> Callable[..., int]:
                 "settings",
                 multiple=True,
                 metavar="NAME=VALUE",
-                callback=_settings,
+                callback=_parse_settings,
                 help="A setting of refti.evidence, its value as JSON; may be repeated.",
             ),
             click.option("--quick", is_flag=True, help="A small version of the study."),
@@ -60,7 +60,7 @@ def _study(command: Callable[..., int]) -> Callable[..., int]:
     return command
 
 
-def _settings(context: Any, option: Any, values: tuple[str, ...]) -> dict[str, Any]:
+def _parse_settings(context: Any, option: Any, values: tuple[str, ...]) -> dict[str, Any]:
     del context, option
     settings = {}
     for item in values:
@@ -82,7 +82,7 @@ _targets = click.option(
 @calibrate.command()
 @_targets
 @click.option("--seed", type=int, default=0, show_default=True)
-@_study
+@_common_options
 def suite(
     targets: tuple[str, ...],
     seed: int,
@@ -96,7 +96,7 @@ def suite(
     import refti.suite
     from refti.calibrate import table
 
-    chosen = _named(targets) or [t for t in refti.suite.TARGETS if not quick or t.dim <= 20]
+    chosen = _find_targets(targets) or [t for t in refti.suite.TARGETS if not quick or t.dim <= 20]
 
     if not as_json:
         click.echo(table.head())
@@ -106,16 +106,16 @@ def suite(
             click.echo(table.line(run))
 
     jobs = table.jobs(chosen, seed, settings)
-    runs = _replicated("suite", jobs, workers, output, finished=show)
+    runs = _run_study("suite", jobs, workers, output, finished=show)
     found = table.summary(runs)
     record = {**asdict(found), "runs": [run.to_dict() for run in runs]}
-    return _tell(record, str(found), found.passes, as_json)
+    return _print_findings(record, str(found), found.passes, as_json)
 
 
 @calibrate.command()
 @_targets
 @click.option("--seeds", type=click.IntRange(min=2), default=200, show_default=True)
-@_study
+@_common_options
 def coverage(
     targets: tuple[str, ...],
     seeds: int,
@@ -128,17 +128,17 @@ def coverage(
     """Repeat targets under many seeds; --quick takes 10 of the seeds."""
     from refti.calibrate import coverage as study
 
-    names = [target.name for target in _named(targets)] or list(study.TARGETS)
+    names = [target.name for target in _find_targets(targets)] or list(study.TARGETS)
     jobs = study.jobs(names, min(seeds, 10) if quick else seeds, settings)
-    rows = study.coverage(_replicated("coverage", jobs, workers, output, quiet=as_json))
+    rows = study.coverage(_run_study("coverage", jobs, workers, output, quiet=as_json))
     passed = all(row.passes for row in rows)
     record = {"targets": [{**asdict(row), "passes": row.passes} for row in rows]}
-    return _tell(record, study.text(rows), passed, as_json)
+    return _print_findings(record, study.text(rows), passed, as_json)
 
 
 @calibrate.command()
 @click.option("--data-sets", type=click.IntRange(min=2), default=500, show_default=True)
-@_study
+@_common_options
 def choice(
     data_sets: int,
     workers: int,
@@ -151,17 +151,17 @@ def choice(
     from refti.calibrate import choice as study
 
     jobs = study.jobs(min(data_sets, 150) if quick else data_sets, settings)
-    runs = _replicated("choice", jobs, workers, output, quiet=as_json, build=study.target)
+    runs = _run_study("choice", jobs, workers, output, quiet=as_json, build=study.target)
     found = study.study(runs)
     record = asdict(found)
-    for name, verdict in found.verdicts.items():
-        record["verdicts"][name] |= {"passes": verdict.passes, "critical": verdict.critical}
-    return _tell(record, study.text(found), found.passes, as_json)
+    for name, one in found.verdicts.items():
+        record["verdicts"][name] |= {"passes": one.passes, "critical": one.critical}
+    return _print_findings(record, study.text(found), found.passes, as_json)
 
 
 @calibrate.command()
 @click.option("--seeds", type=click.IntRange(min=1), default=50, show_default=True)
-@_study
+@_common_options
 def modes(
     seeds: int,
     workers: int,
@@ -174,9 +174,9 @@ def modes(
     from refti.calibrate import modes as study
 
     jobs = study.jobs(min(seeds, 3) if quick else seeds, settings)
-    counts = study.count(_replicated("modes", jobs, workers, output, quiet=as_json))
+    counts = study.count(_run_study("modes", jobs, workers, output, quiet=as_json))
     record = {"mixtures": [asdict(row) for row in counts]}
-    return _tell(record, study.text(counts), study.passes(counts), as_json)
+    return _print_findings(record, study.text(counts), study.passes(counts), as_json)
 
 
 @calibrate.command()
@@ -188,17 +188,17 @@ def checks(files: tuple[Path, ...], as_json: bool) -> int:
     from refti.calibrate.replicate import read_runs
 
     found = study.firings([run for file in files for run in read_runs(file)])
-    return _tell(asdict(found), study.text(found), found.passes, as_json)
+    return _print_findings(asdict(found), study.text(found), found.passes, as_json)
 
 
-def _named(targets: tuple[str, ...]) -> list[Target]:
+def _find_targets(targets: tuple[str, ...]) -> list[Target]:
     """The targets of names that are given one by one or with commas between."""
     from refti.suite import find
 
     return [find(name) for item in targets for name in item.split(",") if name]
 
 
-def _replicated(
+def _run_study(
     study: str,
     jobs: list[Job],
     workers: int,
@@ -225,29 +225,15 @@ def _replicated(
         workers=min(workers, os.cpu_count() or 1),
         out=None if output is None else output / f"{study}.jsonl",
         build=build or suite_target,
-        report=None if quiet else _progress(),
+        report=None if quiet else print_lines(),
         finished=finished,
     )
 
 
-def _progress() -> Callable[[str, int, int], None]:
-    """Says now and then, and at the end, how far a study is."""
-    last = 0.0
-
-    def report(stage: str, done: int, total: int) -> None:
-        nonlocal last
-        if done == total or time.monotonic() - last > SECONDS_BETWEEN_LINES:
-            click.echo(f"{stage}: {done} of {total} runs", err=True)
-            last = time.monotonic()
-
-    return report
-
-
-def _tell(record: dict[str, Any], words: str, passed: bool, as_json: bool) -> int:
-    from refti.calibrate.runs import plain
-
+def _print_findings(record: dict[str, Any], words: str, passed: bool, as_json: bool) -> int:
+    """Prints what a study found; returns the exit code."""
     if as_json:
-        click.echo(json.dumps(plain({**record, "passes": passed}), indent=2, allow_nan=False))
+        print_json({**record, "passes": passed})
     else:
         click.echo(words)
-    return PASSED if passed else FAILED
+    return verdict(passed)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import time
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
@@ -14,12 +12,14 @@ from typing import TYPE_CHECKING
 import click
 
 import refti
+from refti.cli.exit_codes import verdict
+from refti.cli.printing import print_json
+from refti.progress import print_lines, silent
 
 if TYPE_CHECKING:
     from refti.paper.report.findings import Findings
-    from refti.paper.report.work import Report, Work
+    from refti.paper.report.work import Work
 
-TRUSTED, NOT_TRUSTED = 0, 1
 SECONDS_BETWEEN_LINES = 5.0
 EXAMPLES = {
     "pedagogical-1d": "one_dimension",
@@ -74,7 +74,9 @@ def reproduce(
     trusted, records = True, {}
     for name, study in studies.items():
         folder = output / (f"{name}-quick" if quick else name)
-        found = study(Work(folder, quick, seed, _silent if quiet or as_json else _lines()))
+        loud = not (quiet or as_json)
+        report = print_lines(seconds=SECONDS_BETWEEN_LINES, each_stage=False) if loud else silent
+        found = study(Work(folder, quick, seed, report))
         address = page.write(folder, found)
         trusted = trusted and found.trusted
         records[name] = asdict(replace(found, figures=())) | {"report": str(address)}
@@ -82,8 +84,8 @@ def reproduce(
             click.echo("\n\n".join([found.title, *map(str, found.tables)]))
             click.echo(f"\n{found.holds}\n\nReport: {address}\n")
     if as_json:
-        click.echo(json.dumps(records, indent=2, allow_nan=False))
-    return TRUSTED if trusted else NOT_TRUSTED
+        print_json(records)
+    return verdict(trusted)
 
 
 def _study(name: str, cases: Path | None) -> Callable[[Work], Findings]:
@@ -96,20 +98,3 @@ def _study(name: str, cases: Path | None) -> Callable[[Work], Findings]:
     from refti.paper.covid.cases import read_cases
 
     return partial(study, cases=read_cases(cases))
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    del stage, done, total
-
-
-def _lines() -> Report:
-    """Says now and then how far a stage is, in plain lines that a log can hold."""
-    last = 0.0
-
-    def report(stage: str, done: int, total: int) -> None:
-        nonlocal last
-        if time.monotonic() - last > SECONDS_BETWEEN_LINES:
-            click.echo(f"{stage}: {done} of {total}", err=True)
-            last = time.monotonic()
-
-    return report

@@ -1,26 +1,17 @@
-"""Lanes: runs in two processes, of which one takes from the front and the other from the back.
-
-Neighbours in the list are alike and share their compiled programs where they run in one process.
-"""
+"""Jobs: the runs of COVID-19 variants, two at a time, each kept in a folder of its own."""
 
 from __future__ import annotations
 
 import os
-import time
-from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Lock
 from typing import Any
 
-from loky import ProcessPoolExecutor
-
 import refti
-from refti.paper.report.work import Report
+from refti.studies import Progress, run_in_processes
 
-SECONDS_BETWEEN_REPORTS = 5.0
+MOST_PROCESSES = 2  # one of them takes up to 1.6 GB
 
 
 @dataclass(frozen=True)
@@ -48,41 +39,27 @@ Outcome = refti.Evidence | str
 """A result, or the message with which the run was refused."""
 
 
-def run(jobs: Sequence[Job], report: Report) -> dict[str, Outcome]:
+def run_jobs(jobs: Sequence[Job], report: Progress) -> dict[str, Outcome]:
     """What the jobs came to, by name; those that are finished in their folders are read."""
-    waiting, messages, lock = deque(jobs), dict[str, str | None](), Lock()
+    messages: dict[str, str | None] = {}
 
-    def drain(take: Callable[[], Job]) -> None:
-        with ProcessPoolExecutor(max_workers=1, timeout=None) as process:
-            while True:
-                with lock:
-                    if not waiting:
-                        return
-                    job = take()
-                made, begun = process.submit(_made, job), time.monotonic()
-                while not wait([made], timeout=SECONDS_BETWEEN_REPORTS).done:
-                    stage = f"{job.name}, {time.monotonic() - begun:.0f} s; finished"
-                    with lock:
-                        report(stage, len(messages), len(jobs))
-                with lock:
-                    messages[job.name] = made.result()
-                    report(f"{job.name} done; finished", len(messages), len(jobs))
+    def tell(what: str = "finished") -> None:
+        report(what, len(messages), len(jobs))
 
-    ends = [waiting.popleft, waiting.pop][: max(1, min(2, os.cpu_count() or 1))]
-    with ThreadPoolExecutor(len(ends)) as lanes:
-        for lane in [lanes.submit(drain, take) for take in ends]:
-            lane.result()
+    processes = min(MOST_PROCESSES, os.cpu_count() or 1)
+    for job, message in run_in_processes(_run, jobs, processes, waiting=tell):
+        messages[job.name] = message
+        tell(f"{job.name} done; finished")
     return {job.name: _outcome(job, messages[job.name]) for job in jobs}
 
 
-def _made(job: Job) -> str | None:
+def _run(job: Job) -> str | None:
     """Makes a run in this process; returns the message of a refusal."""
     try:
-        given = None if job.after is None else refti.load(job.after).posterior
         refti.evidence(
             job.build(*job.arguments),
             store=job.folder,
-            draws=given,
+            draws=None if job.after is None else refti.load(job.after).posterior,
             progress=False,
             **job.settings,
         )

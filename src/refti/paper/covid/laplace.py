@@ -11,7 +11,7 @@ from jax.flatten_util import ravel_pytree
 from jaxtyping import Array, Float
 
 import refti
-from refti.paper.report.findings import plus_minus
+from refti.studies import plus_minus
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,9 @@ from refti.paper.covid.model import (
     variant_as_printed,
 )
 from refti.paper.covid.runs import Runs, is_shifted, made
-from refti.paper.report.findings import Table, plus_minus
+from refti.paper.report.findings import Table
 from refti.paper.report.verdicts import verdict
+from refti.studies import plus_minus
 
 ROUNDING = 0.5  # of the printed values, which are whole numbers
 ERRORS = 2  # within which two values agree

@@ -9,7 +9,7 @@ from typing import Any
 
 import refti
 from refti.paper.covid.cases import Cases
-from refti.paper.covid.jobs import Job, Outcome, run
+from refti.paper.covid.jobs import Job, Outcome, run_jobs
 from refti.paper.covid.model import VARIANTS, Variant, model, variant_as_printed
 from refti.paper.report.work import Work
 
@@ -58,14 +58,16 @@ def runs(work: Work, cases: Cases, *, of_the_paper: bool) -> Runs:
     Quick ones also take W = 1 and AR(2), which are one model, from one run.
     """
     asked = [variant for variant in VARIANTS.values() if not (work.quick and is_twin(variant))]
-    right = run(_jobs(work, cases, asked, "right", TARGET_ERROR), work.report)
+    right = run_jobs(_jobs(work, cases, asked, "right", TARGET_ERROR), work.report)
     right = {name: right[name if name in right else TWIN] for name in VARIANTS}
     found = Runs(right, {}, {})
     if of_the_paper and not work.quick:
         others = [v for v in map(variant_as_printed, VARIANTS) if not is_shifted(v)]
         jobs = _jobs(work, cases, others, "printed", PRINTED_TARGET_ERROR)
         recipes = [_recipe(work, cases, name) for name in found.evidences]
-        found = replace(found, printed=run(jobs, work.report), recipe=run(recipes, work.report))
+        found = replace(
+            found, printed=run_jobs(jobs, work.report), recipe=run_jobs(recipes, work.report)
+        )
     return found
 
 

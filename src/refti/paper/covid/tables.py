@@ -11,7 +11,8 @@ from refti.paper.covid.laplace import Laplace
 from refti.paper.covid.model import VARIANTS, Variant
 from refti.paper.covid.printed import NOTHING, PRINTED, said
 from refti.paper.covid.runs import Runs
-from refti.paper.report.findings import Table, plus_minus
+from refti.paper.report.findings import Table
+from refti.studies import plus_minus
 
 GROUPS = {
     "generation interval": tuple(name for name in VARIANTS if name.startswith("GI")),

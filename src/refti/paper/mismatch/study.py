@@ -10,8 +10,9 @@ import refti
 from refti.paper.mismatch.figure import draw
 from refti.paper.mismatch.normals import DRAWS, LADDER, MismatchedPair, Replicates, replicate
 from refti.paper.normal_reference import NormalReference
-from refti.paper.report.findings import Figure, Findings, Table, plus_minus
+from refti.paper.report.findings import Figure, Findings, Table
 from refti.paper.report.work import Work
+from refti.studies import plus_minus
 
 MISMATCHES = np.array([0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 3.5, 4.0])
 RUN_AT = (1.0, 2.0, 3.0, 4.0)

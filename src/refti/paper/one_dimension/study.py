@@ -16,8 +16,9 @@ from refti.paper.one_dimension.table import (
     table,
 )
 from refti.paper.recipe import z_with_error
-from refti.paper.report.findings import Figure, Findings, plus_minus
+from refti.paper.report.findings import Figure, Findings
 from refti.paper.report.work import Work
+from refti.studies import plus_minus
 
 
 def make_findings(work: Work) -> Findings:

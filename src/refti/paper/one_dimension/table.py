@@ -7,8 +7,9 @@ import numpy as np
 from refti.paper.one_dimension import exact
 from refti.paper.one_dimension.runs import Runs, posterior_variance, reference_z
 from refti.paper.recipe import DRAWS, z_with_error
-from refti.paper.report.findings import Table, plus_minus
+from refti.paper.report.findings import Table
 from refti.paper.report.verdicts import rounds_to, verdict
+from refti.studies import plus_minus
 
 PRINTED_VARIANCE, PRINTED_Z_REF = 0.424, 1.559
 PRINTED_ITERATIONS = {0.01: 500, 0.001: 17_000}  # by the band about z

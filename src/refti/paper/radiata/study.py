@@ -10,8 +10,9 @@ from refti.paper.radiata import tables as radiata_tables
 from refti.paper.radiata.exact import exact_bayes_factor
 from refti.paper.radiata.runs import FULL, GOAL, QUICK, Runs, all_runs
 from refti.paper.radiata.samples import Sample, log_bayes_factors, samples
-from refti.paper.report.findings import Figure, Findings, plus_minus
+from refti.paper.report.findings import Figure, Findings
 from refti.paper.report.work import Work
+from refti.studies import plus_minus
 
 
 def make_findings(work: Work) -> Findings:

@@ -8,8 +8,9 @@ from collections.abc import Callable
 from refti.paper.radiata.exact import MODELS, exact_bayes_factor
 from refti.paper.radiata.runs import GOAL, NAMES, Runs, draws_of
 from refti.paper.radiata.samples import Sample
-from refti.paper.report.findings import Table, plus_minus
+from refti.paper.report.findings import Table
 from refti.paper.report.verdicts import verdict
+from refti.studies import plus_minus
 
 PRINTED = {
     "Exact": (4552.35, None),

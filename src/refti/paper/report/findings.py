@@ -88,15 +88,3 @@ class Findings:
 
 def _line(cells: tuple[str, ...], widths: list[int]) -> str:
     return "  ".join(cell.ljust(width) for cell, width in zip(cells, widths, strict=True)).rstrip()
-
-
-def plus_minus(value: float, error: float) -> str:
-    """A value with its error, to the two digits of the error that count."""
-    digits = _digits(error)
-    return f"{value:.{digits}f} ± {error:.{digits}f}"
-
-
-def _digits(error: float) -> int:
-    from math import floor, isfinite, log10
-
-    return max(0, 1 - floor(log10(error))) if isfinite(error) and error > 0 else 4

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import refti
-
-Report = Callable[[str, int, int], None]
+from refti.studies import Progress
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,7 @@ class Work:
     folder: Path
     quick: bool = False
     seed: int = 1
-    report: Report = lambda stage, done, total: None
+    report: Progress = lambda stage, done, total: None
 
     def within(self, name: str) -> Work:
         """The same work in a folder below."""
@@ -53,5 +51,5 @@ class Work:
             **{"seed": self.seed} | settings,
         )
 
-    def _told(self, name: str) -> Report:
+    def _told(self, name: str) -> Progress:
         return lambda stage, done, total: self.report(f"{name}: {stage}", done, total)

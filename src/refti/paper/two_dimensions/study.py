@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from refti.paper.recipe import z_with_error
-from refti.paper.report.findings import Figure, Findings, plus_minus
+from refti.paper.report.findings import Figure, Findings
 from refti.paper.report.work import Work
 from refti.paper.two_dimensions.exact import Case
 from refti.paper.two_dimensions.expansions import expand_at_mode
@@ -20,6 +20,7 @@ from refti.paper.two_dimensions.tables import (
     printed_table,
     readings_table,
 )
+from refti.studies import plus_minus
 
 
 def make_findings(work: Work) -> Findings:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from refti.paper.recipe import z_with_error
-from refti.paper.report.findings import Table, plus_minus
+from refti.paper.report.findings import Table
 from refti.paper.report.verdicts import verdict
 from refti.paper.two_dimensions.exact import Case
 from refti.paper.two_dimensions.expansions import expand_at_mode, expand_at_moments
 from refti.paper.two_dimensions.runs import ReferencedTI, Runs
+from refti.studies import plus_minus
 
 PLUS, MINUS = 0.5, -0.5
 AS_PRINTED = Case(PLUS, 1)

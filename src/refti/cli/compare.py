@@ -1,0 +1,47 @@
+"""`refti compare`: results that are kept in folders, ranked."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from refti.cli.exit_codes import verdict
+from refti.cli.printing import print_json
+from refti.errors import SettingsError
+
+
+@click.command()
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--prior", multiple=True, metavar="NAME=WEIGHT", help="Prior weight of a model.")
+@click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
+def compare(folders: tuple[Path, ...], prior: tuple[str, ...], as_json: bool) -> int:
+    """Rank results kept in folders; each model is named by its folder."""
+    import refti
+
+    if len(folders) == 1:
+        folders = tuple(sorted(f.parent for f in folders[0].glob("*/result.json"))) or folders
+    names = [folder.resolve().name for folder in folders]
+    if len(set(names)) < len(names):
+        raise refti.CompareError(
+            f"Models are named by their folders, which must differ; got {', '.join(names)}."
+        )
+    results = {name: refti.load(folder) for name, folder in zip(names, folders, strict=True)}
+    table = refti.compare(results, prior=_weights(prior) if prior else None)  # type: ignore[arg-type]
+    if as_json:
+        print_json(table.to_dict())
+    else:
+        click.echo(str(table))
+    return verdict(table.trusted)
+
+
+def _weights(prior: tuple[str, ...]) -> dict[str, float]:
+    """The prior weights by name. Raises SettingsError if one is no number."""
+    weights = {}
+    for item in prior:
+        name, _, weight = item.rpartition("=")
+        try:
+            weights[name] = float(weight)
+        except ValueError:
+            raise SettingsError(f"--prior takes NAME=WEIGHT; got {item!r}.") from None
+    return weights

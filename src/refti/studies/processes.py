@@ -1,0 +1,77 @@
+"""Jobs over processes, each told of as soon as it is done."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from concurrent.futures.process import BrokenProcessPool
+from typing import TypeVar
+
+from refti.errors import SamplingError
+
+Job = TypeVar("Job")
+Made = TypeVar("Made")
+
+# Processes share the processors already, so their linear algebra has one thread each.
+ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+SECONDS_BETWEEN_CALLS = 5.0
+
+
+def run_in_processes(
+    function: Callable[[Job], Made],
+    jobs: Sequence[Job],
+    workers: int,
+    *,
+    both_ends: bool = True,
+    waiting: Callable[[], None] = lambda: None,
+) -> Iterator[tuple[Job, Made]]:
+    """Yields each job with what the function makes of it, as soon as it is there.
+
+    Args:
+        function: of one job; another process must be able to import it.
+        jobs: what to run.
+        workers: processes; with 1, or with one job, everything is run in this one.
+        both_ends: whether every second process takes jobs from the back: where neighbours in the
+            list are alike, they share what is compiled if they run in one process.
+        waiting: called every few seconds while nothing comes.
+
+    Raises:
+        SamplingError: a process was ended from outside.
+    """
+    if workers == 1 or len(jobs) <= 1:
+        yield from ((job, function(job)) for job in jobs)
+        return
+    from loky import ProcessPoolExecutor
+
+    left = deque(jobs)
+    processes = [
+        ProcessPoolExecutor(1, timeout=None, env=ONE_THREAD) for _ in range(min(workers, len(jobs)))
+    ]
+    running: dict[Future[Made], tuple[int, Job]] = {}
+
+    def start_next(process: int) -> None:
+        if left:
+            job = left.pop() if both_ends and process % 2 else left.popleft()
+            running[processes[process].submit(function, job)] = process, job
+
+    try:
+        for process in range(len(processes)):
+            start_next(process)
+        while running:
+            done, _ = wait(running, SECONDS_BETWEEN_CALLS, return_when=FIRST_COMPLETED)
+            if not done:
+                waiting()
+            for future in done:
+                process, job = running.pop(future)
+                made = future.result()
+                start_next(process)
+                yield job, made
+    except BrokenProcessPool as error:
+        raise SamplingError(
+            "A process of the study was ended from outside, perhaps for want of memory. "
+            "Finished runs are kept if an output was given; try again with fewer workers."
+        ) from error
+    finally:
+        for pool in processes:
+            pool.shutdown(kill_workers=True)
