@@ -433,6 +433,15 @@ def own_numpy():
     numpyro.sample("y", dist.Normal(a_normal(), 1.0), obs=Y + noise)
 
 
+@jax.jit
+def with_noise(mean):
+    return mean + np.random.default_rng().normal()
+
+
+def own_jitted():
+    numpyro.sample("y", dist.Normal(with_noise(a_normal()), 1.0), obs=Y)
+
+
 def hidden():
     with handlers.block():
         noise = numpyro.sample("noise", dist.Normal(0, 1))
@@ -506,6 +515,7 @@ class TestBadInput:
             (no_latents, ["no latent site", "nothing to integrate"]),
             (own_keys, ['"y" changes from run to run', "pass them as arguments"]),
             (own_numpy, ['"y" changes from run to run']),
+            (own_jitted, ['"y" changes from run to run', "numpy.random"]),
             (hidden, ['"y" changes from run to run', "handlers.block"]),
             (raises, ["ValueError: no such column", "line [0-9]+ of raises"]),
             (branches, ["cannot be traced", "of branches", "without Python branches"]),

@@ -1,10 +1,10 @@
-"""Batches: a density at many points at once, or in turn where it factors large matrices.
+"""Batches: a density at many points at once, or one by one where it factors large matrices.
 
-The LAPACK calls of jaxlib 0.10 deal a batch of large matrices out over XLA's threads and wait for
-them on one of those very threads. As many calls at once as there are threads wait for ever: two
-Gaussian processes in one vectorised density are enough on two cores. A batch of one is computed on
-the spot, so points of such densities take turns. Little is lost: on large matrices LAPACK is busy
-by itself.
+The LAPACK calls of jaxlib 0.10 split a batch of large matrices over XLA's threads and wait for them
+on one of those very threads. As many calls at once as there are threads wait for ever: two Gaussian
+processes in one vectorised density are enough on two cores. A batch of one is computed on the spot,
+so points of such densities go one by one. Little is lost: on large matrices LAPACK is busy by
+itself.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from jax.extend.core import Jaxpr, jaxprs_in_params
 from jaxtyping import Array, Float
 
 from refti.models.density import QUICK_COMPILE, Density, ValueOnlyDensity
+from refti.models.tuning import TUNING
 
 Value = TypeVar("Value")
 
@@ -40,17 +41,12 @@ LAPACK = {
     "tridiagonal",
     "tridiagonal_solve",
 }
-# A batch is dealt out from about 200,000 operations (measured), of which a matrix takes up to ten
-# times the cube of its size.
-OPERATIONS, EACH = 200_000, 10
-LANES = 16  # chains of a rung, or fewer
-BATCH = 256  # points whose values alone are asked for
 
 
 @partial(jax.jit, compiler_options=QUICK_COMPILE)
 def log_densities(density: Density, x: Float[Array, "draw dim"]) -> Float[Array, " draw"]:
     """The log density at many points, as it comes; no gradients."""
-    size = None if is_split_over_threads(density, x[0], BATCH) else BATCH
+    size = None if is_split_over_threads(density, x[0], TUNING.batch) else TUNING.batch
     return jax.lax.map(density.log_density, x, batch_size=size)
 
 
@@ -60,7 +56,7 @@ def one_by_one(
     x: Float[Array, " dim"],
 ) -> Value:
     """The function's value; where it factors large matrices JAX does not vectorise it over x."""
-    if is_split_over_threads(density, x, LANES):
+    if is_split_over_threads(density, x, TUNING.chains):
         function = jax.custom_batching.sequential_vmap(function)
     return function(density, x)
 
@@ -73,10 +69,11 @@ def may_run_side_by_side(density: Density, x: Float[np.ndarray, " dim"]) -> bool
 
 
 def is_split_over_threads(density: Density, x: Float[Array, " dim"], batch: int) -> bool:
-    """Whether matrices that a density factors, or solves with, are dealt out in such a batch."""
+    """Whether matrices that a density factors, or solves with, are split in such a batch."""
     for *stacked, rows, columns in _factored_shapes(jax.make_jaxpr(density.log_density)(x).jaxpr):
         matrices = batch * int(np.prod(stacked))
-        if matrices > 1 and matrices * EACH * max(rows, columns) ** 3 > OPERATIONS:
+        operations = matrices * TUNING.operations_each * max(rows, columns) ** 3
+        if matrices > 1 and operations > TUNING.operations:
             return True
     return False
 

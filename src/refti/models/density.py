@@ -68,7 +68,7 @@ class Program:
 @partial(jax.tree_util.register_dataclass, data_fields=["constants"], meta_fields=["program"])
 @dataclass(frozen=True, eq=False)
 class TracedDensity:
-    """A density that was a Python function once."""
+    """A density that was a Python function: its program, and the arrays it held."""
 
     constants: tuple[Array, ...]
     program: Program
@@ -92,7 +92,7 @@ class ProductDensity:
 
 
 def trace(function: Callable[[Float[Array, " dim"]], Any], dim: int) -> ClosedJaxpr:
-    """The program of a function of unconstrained coordinates, which is called once, here."""
+    """The program of a function of unconstrained coordinates, which is run once, here."""
     return jax.make_jaxpr(function)(jax.ShapeDtypeStruct((dim,), jnp.float64))
 
 

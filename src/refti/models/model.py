@@ -37,8 +37,9 @@ class Model:
     Give `log_prior` and `log_likelihood` instead of `log_density` to keep the two apart. The
     Jacobians of the supports are added here; the user's functions speak of the parameters.
 
-    Each function is run through JAX once, here, and never again: what it read from outside is
-    fixed from then on, and all faults of the function are told before any sampling.
+    Each function is run through JAX twice, here, and never again: what it read from outside is
+    fixed from then on, and all faults of the function are told before any sampling. The second run
+    shows whether it draws random numbers, which JAX would fix too.
 
     Attributes:
         space: the parameters by name and the map from unconstrained coordinates to them.

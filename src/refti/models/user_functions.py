@@ -15,7 +15,8 @@ from jax.extend.core import ClosedJaxpr
 from jaxtyping import Array, Float
 
 from refti.errors import ModelError
-from refti.models.density import TracedDensity, inner_constants, to_density, trace
+from refti.models.density import TracedDensity, inner_constants, to_density
+from refti.models.determinism import trace_deterministic
 from refti.models.recipe import copy_arrays
 from refti.models.space import Shaped, SupportedSpace
 from refti.models.supports import Support, check_parameters, real
@@ -118,7 +119,7 @@ def trace_factor(
         return jnp.reshape(value, ()) + (jacobian if with_jacobian else 0.0)
 
     try:
-        program = trace(of_unconstrained, len(space.coordinates))
+        program = trace_deterministic(role, of_unconstrained, len(space.coordinates))
     except ModelError:
         raise
     except jax.errors.JAXTypeError as error:
@@ -140,7 +141,7 @@ def trace_factor(
 
 
 def warn_of_32_bits(program: ClosedJaxpr, role: str, *, stacklevel: int) -> None:
-    """Nothing, after a warning if the program uses data of 32 bits."""
+    """Warns if the program uses data of 32 bits."""
     held = (*program.consts, *inner_constants(program.jaxpr))
     if any(getattr(array, "dtype", None) == jnp.float32 for array in held):
         warnings.warn(

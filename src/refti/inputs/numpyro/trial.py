@@ -16,6 +16,7 @@ from refti.inputs.numpyro.faults import structure, structure_changes
 from refti.inputs.numpyro.sites import Site, family, is_latent, kind, layers, log_probabilities
 from refti.inputs.numpyro.space import NumPyroSpace
 from refti.models.density import QUICK_COMPILE
+from refti.models.determinism import is_same_program, run_afresh
 
 RADIUS = 2.0  # of unconstrained coordinates at which the model is tried, as NumPyro does
 STARTS = 20
@@ -49,7 +50,9 @@ def try_model(space: NumPyroSpace, expected: Mapping[str, str]) -> Trial:
     """The outcome of runs at one point that should be alike, and of some at others."""
     rng = np.random.default_rng(0)
     points = rng.uniform(-RADIUS, RADIUS, (STARTS, len(space.coordinates)))
-    run, again = _Run(space), _Run(space)
+    run = _Run(space)
+    with run_afresh():
+        again = _Run(space)
     changing = structure_changes(expected, run.structure) or structure_changes(
         run.structure, again.structure
     )
@@ -92,11 +95,7 @@ class _Run:
 
     def is_written_as(self, other: _Run) -> bool:
         """Whether another run gave the same program with the same data."""
-        data, others = self._program.consts, other._program.consts
-        return str(self._program.jaxpr) == str(other._program.jaxpr) and all(
-            a is b or np.array_equal(np.asarray(a), np.asarray(b))
-            for a, b in zip(data, others, strict=True)
-        )
+        return is_same_program(self._program, other._program)
 
 
 def _numbers(site: Site) -> Numbers:
