@@ -165,9 +165,11 @@ CUT = 0.3
 def cut_gaussian(outside: float = -np.inf) -> refti.Model:
     """A correlated Gaussian cut at x[0] >= 0.3, of which only the density's values tell."""
 
+    beyond = np.full(1, outside)  # data, so that all of them are one program
+
     def log_density(x):
         inside = -0.5 * (x[0] ** 2 + 2 * (x[1] - 0.8 * x[0]) ** 2)
-        return jnp.where(x[0] >= CUT, inside, outside)
+        return jnp.where(x[0] >= CUT, inside, jnp.sum(beyond))
 
     return refti.Model(log_density, dim=2, start=[1.0, 0.5])
 
