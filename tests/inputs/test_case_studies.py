@@ -17,9 +17,9 @@ from case_studies.data import STUDIES as MADE
 from refti.inputs.stan.data import as_json
 from refti.inputs.stan.program import read_program
 from refti.inputs.stan.toolchain import find_toolchain
-from refti.run.store import fingerprint
 
-# Compiling takes ten seconds a program, so one stands for all; `make studies` runs every one.
+# Compiling takes ten seconds a program, so one stands for all, and only in the long tests;
+# `make studies` runs every one.
 (EPIDEMIC,) = (study for study in STUDIES if study.name == "sir")
 
 
@@ -30,62 +30,32 @@ def test_a_program_and_its_data_are_accepted(study: Study):
     assert set(json.loads(as_json(program, study.data))) == set(program.data)
 
 
-class TestDifferentialEquations:
-    @pytest.mark.slow
-    def test_the_evidence_is_that_of_importance_sampling(self):
-        model = refti.from_stan(EPIDEMIC.program, EPIDEMIC.data)
-        result = refti.evidence(model, progress=False)
-        assert result.trusted, result.checks
-        posterior = {name: np.concatenate(values) for name, values in result.posterior.items()}
-        x = model.space.unconstrain_all(posterior)
-        proposal = stats.multivariate_t(x.mean(axis=0), 1.2 * np.cov(x.T), df=6, seed=1)
-        points = proposal.rvs(5_000)
-        log_weights = model.log_densities(points) - proposal.logpdf(points)
-        log_z = logsumexp(log_weights) - np.log(len(points))
-        assert abs(result.log_z - log_z) < 4 * result.error < 0.2
+@pytest.fixture(scope="module")
+def epidemic() -> refti.Model:
+    return refti.from_stan(EPIDEMIC.program, EPIDEMIC.data)
 
-    def test_the_density_is_that_of_another_solver(self):
-        model = refti.from_stan(EPIDEMIC.program, EPIDEMIC.data)
-        data = json.loads(EPIDEMIC.data.read_text())
-        values = {"contact": 1.6, "recovery": 0.5, "overdispersion": 0.05, "first_infected": 0.004}
-        x = model.unconstrain(values) + np.random.default_rng(0).normal(0, 0.1, (5, model.dim))
-        for point, density in zip(x, model.log_densities(x), strict=True):
-            # Stan's solver errs by 1e-6 of the population.
-            assert density == pytest.approx(epidemic_by_scipy(model, point, data), abs=0.01)
 
-    def test_a_solver_that_crawls_is_stopped_and_told(self):
-        model = refti.from_stan(EPIDEMIC.program, EPIDEMIC.data, solver_limit=1_000)
-        other = refti.from_stan(EPIDEMIC.program, EPIDEMIC.data)
-        x = np.stack([model.start, model.start])
-        x[1, 1] = np.log(300.0)  # recovered within minutes: the equations are stiff
-        np.testing.assert_array_equal(np.isfinite(model.log_densities(x)), [True, False])
-        assert np.all(np.isfinite(other.log_densities(x)))
-        rejections = model.rejections()
-        assert rejections is not None
-        assert (rejections.count, rejections.stopped) == (1, 1)
-        assert "stopped after 1000 evaluations" in rejections.message
-        assert "1 of them for taking too long" in str(rejections)
-        assert other.rejections() is None
+@pytest.mark.long
+def test_the_evidence_is_that_of_importance_sampling(epidemic: refti.Model):
+    result = refti.evidence(epidemic, progress=False)
+    assert result.trusted, result.checks
+    posterior = {name: np.concatenate(values) for name, values in result.posterior.items()}
+    x = epidemic.space.unconstrain_all(posterior)
+    proposal = stats.multivariate_t(x.mean(axis=0), 1.2 * np.cov(x.T), df=6, seed=1)
+    points = proposal.rvs(5_000)
+    log_weights = epidemic.log_densities(points) - proposal.logpdf(points)
+    log_z = logsumexp(log_weights) - np.log(len(points))
+    assert abs(result.log_z - log_z) < 4 * result.error < 0.2
 
-    def test_a_path_on_which_solvers_are_stopped_is_not_trusted(self):
-        model = refti.from_stan(EPIDEMIC.program, EPIDEMIC.data, solver_limit=250)
-        result = refti.evidence(model, max_evaluations=200_000, progress=False)
-        (check,) = (check for check in result.checks if check.name == "solver")
-        assert not check.ok
-        assert "solver_limit=" in check.advice
 
-    def test_a_run_under_another_limit_is_another_run(self):
-        # 19,999 and 20,000 give the same densities at the points that tell models apart.
-        one, same, other = (
-            fingerprint(refti.from_stan(EPIDEMIC.program, EPIDEMIC.data, solver_limit=limit))
-            for limit in (20_000, 20_000, 19_999)
-        )
-        assert one == same != other
-
-    @pytest.mark.parametrize("limit", [0, 2.5, "many"])
-    def test_a_limit_that_is_no_count_is_refused(self, limit: object):
-        with pytest.raises(refti.SettingsError, match="solver_limit must be a whole number"):
-            refti.from_stan(EPIDEMIC.program, EPIDEMIC.data, solver_limit=limit)
+@pytest.mark.long
+def test_the_density_is_that_of_another_solver(epidemic: refti.Model):
+    data = json.loads(EPIDEMIC.data.read_text())
+    values = {"contact": 1.6, "recovery": 0.5, "overdispersion": 0.05, "first_infected": 0.004}
+    x = epidemic.unconstrain(values) + np.random.default_rng(0).normal(0, 0.1, (5, epidemic.dim))
+    for point, density in zip(x, epidemic.log_densities(x), strict=True):
+        # Stan's solver errs by 1e-6 of the population.
+        assert density == pytest.approx(epidemic_by_scipy(epidemic, point, data), abs=0.01)
 
 
 def epidemic_by_scipy(model: refti.Model, x: np.ndarray, data: dict[str, Any]) -> float:

@@ -13,42 +13,42 @@ from scipy.integrate import quad
 from scipy.stats import expon, multivariate_normal
 
 import refti
-from zoo import MODELS, SOURCES
+from zoo import MODELS, SOURCES, shapes
 from zoo.own import OWN
 from zoo.shared import Shared
 
 pytestmark = pytest.mark.usefixtures("x64")
 
 POINTS, CURVES = 20, 3
-CHEAP = ("regression",)
+EXACT = ("regression",)
 
-ALWAYS = ("regression", "mixture", "correlation")
+# A correlation matrix, and all kinds of bounds; every language's own tests have more.
+ALWAYS = ("correlation", "bounds")
+# A Stan program takes ten seconds to compile, so those of the zoo are left for the long tests. Here
+# stands one for them that has parameters of every shape; other tests compile it too.
+WRITTEN = {**MODELS, "shapes": shapes}
+TAKEN = [*((name, source) for name in MODELS for source in SOURCES), ("shapes", "stan")]
 
 
 def marks(name: str, source: str) -> list[pytest.MarkDecorator]:
-    """All tests of a model run in one process, where it is made once.
-
-    Stan programs are compiled, about ten seconds each, when they are first seen.
-    """
-    group = [pytest.mark.xdist_group(name)]
-    slow = [pytest.mark.slow] if source == "stan" else []
-    return group + slow + ([] if name in ALWAYS else [pytest.mark.long])
+    """All tests of a model run in one process, where it is made once."""
+    always = (name in ALWAYS and source != "stan") or name == "shapes"
+    group = pytest.mark.xdist_group("stan" if name == "shapes" else "zoo")
+    return [group] if always else [group, pytest.mark.long]
 
 
-EVERY = [
-    pytest.param(name, source, marks=marks(name, source)) for name in MODELS for source in SOURCES
-]
+EVERY = [pytest.param(name, source, marks=marks(name, source)) for name, source in TAKEN]
 HAVING_ANOTHER_VOICE = [case for case in EVERY if case.values[1] in OWN]
 
 
 @cache
 def model(name: str, source: str) -> refti.Model:
-    return SOURCES[source](MODELS[name])
+    return SOURCES[source](WRITTEN[name])
 
 
 @cache
 def shared(name: str, source: str) -> Shared:
-    return Shared.of(MODELS[name], source, model(name, source), model(name, "jax"))
+    return Shared.of(WRITTEN[name], source, model(name, source), model(name, "jax"))
 
 
 @cache
@@ -70,7 +70,7 @@ def points(name: str) -> dict[str, np.ndarray]:
 @cache
 def said(name: str, source: str) -> list[float]:
     """The log densities of the points by the language itself."""
-    own, values = OWN[source](MODELS[name]), points(name)
+    own, values = OWN[source](WRITTEN[name]), points(name)
     return [float(own({key: value[i] for key, value in values.items()})) for i in range(POINTS)]
 
 
@@ -99,7 +99,7 @@ def test_the_log_density_is_the_same_in_every_language(name: str, source: str):
 @pytest.mark.parametrize(("name", "source"), EVERY)
 def test_the_gradient_is_the_same_in_every_language(name: str, source: str):
     own, constrain, rng = (
-        OWN["jax"](MODELS[name]),
+        OWN["jax"](WRITTEN[name]),
         model(name, "jax").constrain,
         np.random.default_rng(1),
     )
@@ -110,10 +110,8 @@ def test_the_gradient_is_the_same_in_every_language(name: str, source: str):
         assert shared(name, source).slope(x, along) == pytest.approx(plain, rel=1e-6, abs=1e-6)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in CHEAP]
-)
+@pytest.mark.long  # the radiata models of examples/ have exact values from four languages too
+@pytest.mark.parametrize("name", EXACT)
 def test_evidences_of_the_four_languages_agree(name: str):
     results = {
         # Seeds of their own, or two sources with the same coordinates would agree for that alone.

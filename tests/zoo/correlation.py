@@ -27,18 +27,25 @@ _matrix = np.array([[1.0, 0.6, -0.3], [0.6, 1.0, 0.0], [-0.3, 0.0, 1.0]])
 _y = _rng.multivariate_normal(np.zeros(K), _matrix, size=N) * [0.7, 1.0, 1.6]
 DATA = {"N": N, "K": K, "y": _y}
 
-_order = np.arange(1, K)
-_terms = _order * np.log(np.pi) / 2 + gammaln(ETA + (K - 1 - _order) / 2)
-LOG_CONSTANT = (K - 1) * gammaln(ETA + (K - 1) / 2) - _terms.sum()
-
 stan = Path(__file__).with_suffix(".stan")
 
 
-def log_prior(sd: jax.Array, factor: jax.Array) -> jax.Array:
+def lkj_log_constant(size: int, eta: float) -> float:
+    """The logarithm of the constant in the LKJ density of a Cholesky factor."""
+    order = np.arange(1, size)
+    terms = order * np.log(np.pi) / 2 + gammaln(eta + (size - 1 - order) / 2)
+    return float((size - 1) * gammaln(eta + (size - 1) / 2) - terms.sum())
+
+
+def lkj_logpdf(factor: jax.Array, eta: float) -> jax.Array:
     """The density of the factor's elements below its diagonal, which are the free ones."""
-    power = K - 1 - _order + 2 * ETA - 2
-    lkj = LOG_CONSTANT + (power * jnp.log(jnp.diag(factor)[1:])).sum()
-    return expon.logpdf(sd).sum() + lkj
+    size = len(factor)
+    power = size - 1 - np.arange(1, size) + 2 * eta - 2
+    return lkj_log_constant(size, eta) + (power * jnp.log(jnp.diag(factor)[1:])).sum()
+
+
+def log_prior(sd: jax.Array, factor: jax.Array) -> jax.Array:
+    return expon.logpdf(sd).sum() + lkj_logpdf(factor, ETA)
 
 
 def log_likelihood(sd: jax.Array, factor: jax.Array) -> jax.Array:
@@ -69,7 +76,7 @@ def pymc_model() -> Any:
         # PyMC 5 adds the LKJ constant with the wrong sign, which evidence must not inherit. At the
         # identity matrix the log density is the constant alone.
         wrong = pm.logp(pm.LKJCorr.dist(K, ETA), np.zeros(K * (K - 1) // 2)).eval()
-        pm.Potential("constant", pt.constant(LOG_CONSTANT - wrong))
+        pm.Potential("constant", pt.constant(lkj_log_constant(K, ETA) - wrong))
     return model
 
 

@@ -32,7 +32,7 @@ def own_pymc(zoo: ModuleType) -> OwnDensity:
 
     with exact_pymc():
         model = zoo.pymc_model()
-        compiled = model.compile_logp(jacobian=False)
+        compiled = model.compile_logp(jacobian=False, mode="FAST_COMPILE")
     inputs = {variable.name: variable.type() for variable in model.free_RVs}
     outputs = []
     for variable in model.free_RVs:
@@ -40,7 +40,9 @@ def own_pymc(zoo: ModuleType) -> OwnDensity:
         value = inputs[variable.name]
         given = variable.owner.inputs
         outputs.append(value if transform is None else transform.forward(value, *given))
-    transformed = pytensor.function(list(inputs.values()), outputs, on_unused_input="ignore")
+    transformed = pytensor.function(
+        list(inputs.values()), outputs, mode="FAST_COMPILE", on_unused_input="ignore"
+    )
     names = [model.rvs_to_values[variable].name for variable in model.free_RVs]
     translate = getattr(zoo, "to_pymc_values", dict)
     log_jacobian = getattr(zoo, "pymc_log_jacobian", lambda values: 0.0)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import ModuleType
 from typing import Any
 
@@ -63,7 +64,7 @@ class Shared:
         """
         line = x + np.append(OFFSETS, 0.0)[:, None] * direction
         *around, at = self.coordinates(self.plain.space.constrain_all(line))
-        gradient = np.asarray(jax.jit(jax.grad(self.model.log_density))(at))
+        gradient = np.asarray(self._gradient(at))
         return float(gradient @ (WEIGHTS @ around) - WEIGHTS @ self.log_jacobians(np.array(around)))
 
     def log_jacobians(self, x: np.ndarray) -> np.ndarray:
@@ -79,6 +80,10 @@ class Shared:
         around = x[:, None, None, :] + moved
         elements = self._free(around.reshape(-1, x.shape[1])).reshape(around.shape)[..., rows]
         return np.linalg.slogdet(np.einsum("o,ncor->ncr", WEIGHTS, elements))[1]
+
+    @cached_property
+    def _gradient(self) -> Callable[[np.ndarray], Any]:
+        return jax.jit(jax.grad(self.model.log_density))
 
     def _free(self, x: np.ndarray) -> np.ndarray:
         values = self.values(x)
