@@ -8,7 +8,7 @@ import pytest
 import xarray
 
 import refti
-from refti.paper.covid.laplace import laplace
+from refti.paper.laplace import laplace
 
 
 def posterior(values: np.ndarray) -> xarray.Dataset:

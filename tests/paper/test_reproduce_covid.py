@@ -25,10 +25,10 @@ from refti.paper.covid import (
 )
 from refti.paper.covid.cases import Cases, south_korea
 from refti.paper.covid.jobs import Job
-from refti.paper.covid.laplace import Laplace
 from refti.paper.covid.model import VARIANTS
 from refti.paper.covid.printed import PRINTED
 from refti.paper.covid.runs import Runs
+from refti.paper.laplace import Laplace
 from refti.paper.report import page
 from refti.paper.report.findings import Findings
 from refti.paper.report.work import Work

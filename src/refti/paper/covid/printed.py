@@ -7,7 +7,6 @@ from math import hypot, sqrt
 
 import refti
 from refti.paper.covid.jobs import Outcome
-from refti.paper.covid.laplace import Laplace
 from refti.paper.covid.model import (
     FIRST_HALF_YEAR,
     VARIANTS,
@@ -16,6 +15,7 @@ from refti.paper.covid.model import (
     variant_as_printed,
 )
 from refti.paper.covid.runs import Runs, is_shifted, made
+from refti.paper.laplace import Laplace
 from refti.paper.report.findings import Table
 from refti.paper.report.verdicts import verdict
 from refti.studies import plus_minus

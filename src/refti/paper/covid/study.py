@@ -8,7 +8,6 @@ import refti
 from refti.paper.covid import figures, tables
 from refti.paper.covid.cases import Cases, south_korea
 from refti.paper.covid.figures import Pair
-from refti.paper.covid.laplace import Laplace, laplace
 from refti.paper.covid.model import (
     GENERATION_INTERVALS,
     VARIANTS,
@@ -18,6 +17,7 @@ from refti.paper.covid.model import (
 )
 from refti.paper.covid.printed import PRINTED, laplace_table, off_by, printed_table
 from refti.paper.covid.runs import Runs, made, runs
+from refti.paper.laplace import Laplace, laplace
 from refti.paper.report.findings import Figure, Findings
 from refti.paper.report.work import Work
 

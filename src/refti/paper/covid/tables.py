@@ -7,10 +7,10 @@ from typing import Any
 
 import refti
 from refti.paper.covid.jobs import Outcome
-from refti.paper.covid.laplace import Laplace
 from refti.paper.covid.model import VARIANTS, Variant
 from refti.paper.covid.printed import NOTHING, PRINTED, said
 from refti.paper.covid.runs import Runs
+from refti.paper.laplace import Laplace
 from refti.paper.report.findings import Table
 from refti.studies import plus_minus
 

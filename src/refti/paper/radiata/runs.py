@@ -6,9 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 import refti
 from refti.paper.radiata.model import adjusted_density, density
 from refti.paper.report.work import Work
@@ -114,31 +111,3 @@ def all_runs(work: Work, plan: Plan) -> Runs:
 def draws_of(runs: Sequence[refti.Evidence | refti.LogRatio]) -> int:
     """The kept draws of all rungs and runs together."""
     return sum(leg.delta.size for run in runs for leg in run.draws)
-
-
-def laplace(model: refti.Model, posterior: Any, *, log_scale: bool) -> tuple[float, float]:
-    """log(q(mean) sqrt(det(2 pi covariance))) from posterior draws, and its standard error.
-
-    On the scale of log tau the density holds the Jacobian, on that of tau it does not. The error
-    comes of leaving out one chain at a time.
-    """
-    draws = np.stack([posterior[name].values for name in ("alpha", "beta", "tau")], axis=-1)
-    if log_scale:
-        draws[..., 2] = np.log(draws[..., 2])
-    chains = len(draws)
-    without = np.array(
-        [_laplace(model, np.delete(draws, chain, axis=0), log_scale) for chain in range(chains)]
-    )
-    error = np.sqrt((chains - 1) * without.var())
-    return _laplace(model, draws, log_scale), float(error)
-
-
-def _laplace(model: refti.Model, draws: NDArray[np.float64], log_scale: bool) -> float:
-    flat = draws.reshape(-1, draws.shape[-1])
-    mean, scales = flat.mean(axis=0), flat.std(axis=0)
-    # tau is of the order 1e-5 and alpha of 1e3: the determinant is taken in units of the spreads.
-    determinant = np.linalg.slogdet(np.cov((flat / scales).T))[1] + 2 * np.log(scales).sum()
-    log_tau = mean[2] if log_scale else np.log(mean[2])
-    x = np.array([[mean[0], mean[1], log_tau]])
-    log_density = float(model.log_densities(x)[0]) - (0.0 if log_scale else log_tau)
-    return log_density + 0.5 * (determinant + len(mean) * np.log(2 * np.pi))

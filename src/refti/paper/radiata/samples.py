@@ -9,9 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 
 import refti
+from refti.paper.laplace import laplace
 from refti.paper.radiata.exact import MODELS
 from refti.paper.radiata.model import adjusted_density, density
-from refti.paper.radiata.runs import ELEVEN, HUNDRED, NAMES, Runs, draws_of, laplace
+from refti.paper.radiata.runs import ELEVEN, HUNDRED, NAMES, Runs, draws_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,7 +102,9 @@ def _by(
 
 def _laplace(runs: Runs, name: str, log_scale: bool) -> Sample:
     model = density() if name == "density" else adjusted_density()
-    found = [laplace(model, run.posterior, log_scale=log_scale) for run in runs.referenced[name]]
-    values, errors = np.array(found).T
+    found = [
+        laplace(model, run.posterior, unconstrained=log_scale) for run in runs.referenced[name]
+    ]
+    values, errors = np.array([(each.log_z, each.error) for each in found]).T
     draws = runs.referenced[name][0].posterior["tau"].size
     return Sample(values, errors, draws, MODELS[name].laplace_error(log_scale=log_scale))
