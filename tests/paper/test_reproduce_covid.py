@@ -9,20 +9,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import xarray
 
 import refti
-from refti.paper.covid import (
-    printed as covid_printed,
-)
-from refti.paper.covid import (
-    runs as covid_runs,
-)
-from refti.paper.covid import (
-    study as covid_study,
-)
-from refti.paper.covid import (
-    tables as covid_tables,
-)
+from refti.draws.cost import Cost
+from refti.draws.draws import Draws
+from refti.paper.covid import printed as covid_printed
+from refti.paper.covid import runs as covid_runs
+from refti.paper.covid import study as covid_study
+from refti.paper.covid import tables as covid_tables
 from refti.paper.covid.cases import Cases, south_korea
 from refti.paper.covid.jobs import Job
 from refti.paper.covid.model import VARIANTS
@@ -149,7 +144,16 @@ def test_a_series_of_zeros_gets_a_verdict(
 def test_quick_runs_take_one_model_of_two_names_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    result = refti.evidence(refti.Model(log_density=lambda x: -0.5 * x @ x, dim=1), progress=False)
+    result = refti.Evidence(
+        value=-800.0,
+        error=0.1,
+        estimates={},
+        checks=(),
+        draws=(Draws(np.array([0.0, 1.0]), np.zeros((2, 4, 5))),),
+        posterior=xarray.Dataset(),
+        cost=Cost(1000, 10, 2.0, 1.0, 3),
+        settings={},
+    )
     asked: list[str] = []
 
     def run_jobs(jobs: list[Job], report: object) -> dict[str, refti.Evidence]:

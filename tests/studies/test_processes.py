@@ -1,0 +1,53 @@
+"""Jobs over processes: all are done, neighbours by one process, and what fails is told."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+import refti
+from refti.studies import run_in_processes
+
+
+def process_of(job: int) -> int:
+    """The process that does a job."""
+    return os.getpid()
+
+
+def end_process(job: int) -> None:
+    if job == 2:
+        os._exit(1)
+
+
+def fail(job: int) -> None:
+    raise refti.SettingsError("no such setting")
+
+
+def test_one_worker_does_all_jobs_here_and_in_order():
+    done = list(run_in_processes(process_of, range(5), 1))
+    assert done == [(job, os.getpid()) for job in range(5)]
+
+
+def test_two_processes_take_from_both_ends_and_meet():
+    done = dict(run_in_processes(process_of, range(8), 2))
+    assert set(done) == set(range(8))
+    assert len(set(done.values())) == 2
+    assert os.getpid() not in done.values()
+    first = [job for job in range(8) if done[job] == done[0]]
+    assert first == list(range(len(first)))
+
+
+def test_jobs_in_order_are_shared_as_they_come():
+    order = [job for job, _ in run_in_processes(process_of, range(4), 2, both_ends=False)]
+    assert set(order[:2]) == {0, 1}
+
+
+def test_an_error_of_a_job_is_raised_as_it_is():
+    with pytest.raises(refti.SettingsError, match="no such setting"):
+        list(run_in_processes(fail, range(3), 2))
+
+
+def test_a_process_that_is_ended_is_told_of():
+    with pytest.raises(refti.SamplingError, match="ended from outside"):
+        list(run_in_processes(end_process, range(4), 2))
