@@ -11,11 +11,12 @@ import pytest
 from jax.extend.core import jaxpr_as_fun
 from jax.scipy import special
 
-from refti.errors import ReferenceFitError
+from refti.errors import ReferenceFitError, SettingsError
 from refti.models.model import Model
 from refti.models.supports import positive
 from refti.references.taylor import TaylorExpansion, expand
 from refti.references.taylor_arithmetic import ray_coefficients
+from refti.run.evidence import evidence
 
 MODE = np.array([0.3, 0.7, 1.1])
 RAY = np.array([0.5, -0.4, 0.9])
@@ -210,10 +211,23 @@ def test_model_with_supports_is_expanded():
     assert float(jax.jit(expansion.log_density)(x)) == pytest.approx(expected, rel=1e-13)
 
 
-@pytest.mark.parametrize("order", [2, 3, 5, 0])
-def test_order_must_be_even_and_at_least_four(order):
-    with pytest.raises(ReferenceFitError, match=f"even order, at least 4; got {order}"):
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [
+        *((order, f"even order, at least 4; got {order}") for order in (2, 3, 5, 0)),
+        (12, "must be of order 4, 6, 8, 10; got 12.* twice as long to compile"),
+    ],
+)
+def test_order_must_be_one_that_can_be_had_before_any_compute(order, message):
+    with pytest.raises(ReferenceFitError, match=message):
         expand(log_gamma, jnp.zeros(1), order)
+    model = Model(log_gamma, dim=1)
+    with pytest.raises(SettingsError, match=message):
+        evidence(model, reference=["laplace", order], max_seconds=1, progress=_must_not_run)
+
+
+def _must_not_run(stage, done, total):
+    raise AssertionError("sampling began")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from refti.models.model import Model
 from refti.paths import ladder as ladders
 from refti.references.base import Reference
 from refti.references.registry import FAMILIES
+from refti.references.taylor import fault_of_order
 from refti.sampling.kernels.base import KernelName
 
 EstimatorName = Literal["mbar", "ti", "stepping_stone"]
@@ -161,13 +162,14 @@ def _reference_faults(reference: Any) -> list[RefTIError]:
     )
     faults += [
         SettingsError(
-            "A telescopic list goes on with orders of Taylor expansion (4, 6, ...) or refti.Model "
-            f"densities; got {station!r}."
+            "A telescopic list goes on with orders of Taylor expansion (4, 6, 8, 10) or "
+            f"refti.Model densities; got {station!r}."
         )
         for station in rest
         if not isinstance(station, int | Model)
     ]
-    return faults
+    orders = [fault_of_order(station) for station in rest if isinstance(station, int)]
+    return faults + [SettingsError(fault) for fault in orders if fault is not None]
 
 
 def _name(station: str | int | Reference | Model) -> str:
