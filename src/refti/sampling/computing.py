@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Lock
 
 import jax
+import threadpoolctl
 from threadpoolctl import threadpool_limits
 
 
@@ -16,5 +18,46 @@ def computing() -> Iterator[None]:
     The matrices here are small, for which BLAS threads cost more than they bring, and the bits of
     a Cholesky factor depend on their number.
     """
-    with jax.enable_x64(True), threadpool_limits(limits=1, user_api="blas"):
+    with jax.enable_x64(True), _ONE_BLAS_THREAD:
         yield
+
+
+class _OneBlasThread:
+    """One BLAS thread while anybody is inside, and as before when the last has left.
+
+    The number of threads is one for the whole process. Runs in several threads overlap as they
+    like, so none of them can put back what it found when it came: that may be another's limit.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._inside = 0
+        self._before: threadpool_limits | None = None
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._inside == 0:
+                _take_control()
+            # From everyone who comes: where OpenBLAS is built on OpenMP each thread has a limit.
+            limits = threadpool_limits(limits=1, user_api="blas")
+            if self._inside == 0:
+                self._before = limits
+            self._inside += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self._lock:
+            self._inside -= 1
+            if self._inside == 0 and self._before is not None:
+                _take_control()
+                self._before.restore_original_limits()
+                _take_control()  # and give it away again
+
+
+def _take_control() -> None:
+    """Lets this thread set limits: since its version 3.8 threadpoolctl heeds the first one only."""
+    clear = getattr(threadpoolctl.OpenBLASController, "clear_controlling_thread", None)
+    if clear is not None:
+        clear(force=True)
+
+
+_ONE_BLAS_THREAD = _OneBlasThread()
