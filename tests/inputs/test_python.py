@@ -17,7 +17,7 @@ import refti
 from refti.inputs.python import workers
 from refti.inputs.python.calls import Call
 from refti.inputs.python.workers import Workers
-from refti.sampling.metering import EvaluationCache
+from refti.sampling.evaluation_cache import EvaluationCache
 
 SCALES = np.array([0.5, 2.0, 1.0])
 LOG_Z = 1.5 + float(np.sum(np.log(SCALES)) + 1.5 * np.log(2 * np.pi))
@@ -274,8 +274,7 @@ def test_what_is_no_number_at_some_points_is_a_rejection_and_ends_no_run(other):
 
 
 def test_threads_look_up_and_forget_what_is_paid_for(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(EvaluationCache, "MOST", 50)
-    cache, x = EvaluationCache(), np.arange(400.0)[:, None]
+    cache, x = EvaluationCache(most=50), np.arange(400.0)[:, None]
 
     def work(begin: int) -> None:
         for i in range(2000):

@@ -28,7 +28,7 @@ from refti.references.sinh_arcsinh import Bend
 from refti.references.student import fit_student, student
 from refti.references.truncated import truncated
 from refti.references.warped import fit_warped, warped
-from refti.sampling.chains import exact_draws
+from refti.sampling.exact_start import exact_draws
 from refti.search.mode import find_mode
 from targets import Grid, evaluate, grid
 

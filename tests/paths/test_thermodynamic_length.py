@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from refti.draws.draws import Draws
-from refti.paths.thermodynamic_length import ENOUGH_OVERLAP, missing, stretch
+from refti.paths.thermodynamic_length import measure_segment, missing_rungs
+from refti.paths.tuning import TUNING
 
 COUNT = 4000
 
@@ -37,13 +38,13 @@ def scale_length(width: float, dim: int) -> float:
 # or interpolated: the ratio of a length to the true one has itself a spread of 1 to 3 % here.
 @pytest.mark.parametrize("distance", [0.1, 1.0, 2.0, 4.0, 8.0])
 def test_length_of_a_shift_is_the_distance(distance: float):
-    assert stretch(*shift(distance)).length == pytest.approx(distance, rel=0.1)
+    assert measure_segment(*shift(distance)).length == pytest.approx(distance, rel=0.1)
 
 
 @pytest.mark.parametrize("dim", [1, 10])
 @pytest.mark.parametrize("width", [0.5, 0.8, 1.5, 3.0])
 def test_length_of_a_scale_is_the_logarithm_of_the_widths(width: float, dim: int):
-    found = stretch(*scale(width, dim)).length
+    found = measure_segment(*scale(width, dim)).length
     assert found == pytest.approx(scale_length(width, dim), rel=0.12)
 
 
@@ -51,7 +52,7 @@ def test_length_of_a_scale_is_the_logarithm_of_the_widths(width: float, dim: int
 def test_length_of_widths_that_differ_tenfold(width: float):
     # Half of the way is bridged by interpolation alone.
     for dim in (1, 10):
-        found = stretch(*scale(width, dim)).length
+        found = measure_segment(*scale(width, dim)).length
         assert found == pytest.approx(scale_length(width, dim), rel=0.4), dim
 
 
@@ -62,37 +63,39 @@ def test_length_of_widths_that_differ_tenfold(width: float):
 )
 def test_there_and_back_are_as_far(ends: tuple[np.ndarray, np.ndarray]):
     lower, upper = ends
-    there, back = stretch(lower, upper), stretch(-upper, -lower)
+    there, back = measure_segment(lower, upper), measure_segment(-upper, -lower)
     assert back.length == pytest.approx(there.length, rel=0.1)
 
 
 def test_constant_in_both_changes_nothing():
     lower, upper = shift(3.0)
-    there, raised = stretch(lower, upper), stretch(lower + 1e4, upper + 1e4)
+    there, raised = measure_segment(lower, upper), measure_segment(lower + 1e4, upper + 1e4)
     np.testing.assert_allclose(raised.lengths, there.lengths, rtol=1e-6)
 
 
 def test_length_goes_with_the_size_of_delta_where_all_is_alike():
     # Twice a tiny delta is twice as far: to the first order the weights do not matter.
     lower, upper = (1e-6 * x for x in shift(1.0))
-    assert stretch(2 * lower, 2 * upper).length == pytest.approx(
-        2 * stretch(lower, upper).length, rel=1e-5
+    assert measure_segment(2 * lower, 2 * upper).length == pytest.approx(
+        2 * measure_segment(lower, upper).length, rel=1e-5
     )
 
 
 def test_equal_rungs_are_no_way_apart():
-    assert stretch(np.full(100, 3.0), np.full(100, 3.0)).length == pytest.approx(0, abs=1e-9)
+    assert measure_segment(np.full(100, 3.0), np.full(100, 3.0)).length == pytest.approx(
+        0, abs=1e-9
+    )
 
 
 def test_order_and_shape_of_draws_do_not_matter():
     lower, upper = shift(2.0)
-    same = stretch(lower[::-1].reshape(4, -1), upper.reshape(-1, 8))
-    assert same.length == pytest.approx(stretch(lower, upper).length, rel=1e-9)
+    same = measure_segment(lower[::-1].reshape(4, -1), upper.reshape(-1, 8))
+    assert same.length == pytest.approx(measure_segment(lower, upper).length, rel=1e-9)
 
 
 def test_parts_of_one_length():
-    way = stretch(*scale(3.0, 4))
-    parts = way.divided(5)
+    way = measure_segment(*scale(3.0, 4))
+    parts = way.divide(5)
     assert parts.shape == (4,)
     gone = np.interp(np.concatenate([[0.0], parts, [1.0]]), way.fractions, way.lengths)
     assert np.diff(gone) == pytest.approx(np.full(5, way.length / 5))
@@ -109,13 +112,13 @@ def ladder(distance: float, lambdas: list[float], seed: int = 0) -> Draws:
 
 def test_a_good_ladder_misses_nothing():
     for draws in (ladder(1.0, [0, 1]), ladder(6.0, [0, 0.2, 0.4, 0.6, 0.8, 1])):
-        assert missing(draws).shape == (0,)
+        assert missing_rungs(draws).shape == (0,)
 
 
 def test_rungs_are_missing_only_between_those_that_hardly_overlap():
     draws = ladder(10.0, [0, 0.1, 0.2, 0.9, 1])
-    assert (draws.overlap() < ENOUGH_OVERLAP).tolist() == [False, False, True, False]
-    found = missing(draws)
+    assert (draws.overlap() < TUNING.enough_overlap).tolist() == [False, False, True, False]
+    found = missing_rungs(draws)
     assert 2 <= len(found) <= 6
     assert np.all((found > 0.2) & (found < 0.9))
     assert np.all(np.diff(found) > 0)
@@ -129,12 +132,12 @@ def test_rungs_are_missing_only_between_those_that_hardly_overlap():
 def test_ladders_made_of_what_is_missing_come_to_overlap(distance: float):
     lambdas = [0.0, 1.0]
     for _ in range(8):
-        found = missing(ladder(distance, lambdas))
+        found = missing_rungs(ladder(distance, lambdas))
         assert np.all((found > 0) & (found < 1))
         assert not np.isin(found, lambdas).any()
         if len(found) == 0:
             break
         lambdas = sorted([*lambdas, *found])
-    assert ladder(distance, lambdas, seed=1).overlap().min() > 0.8 * ENOUGH_OVERLAP
+    assert ladder(distance, lambdas, seed=1).overlap().min() > 0.8 * TUNING.enough_overlap
     # Not many more than there must be: rungs so far apart that they overlap by 0.3 are 2.4 apart.
     assert distance / 3 < len(lambdas) < 2 + 2 * distance

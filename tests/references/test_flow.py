@@ -16,7 +16,7 @@ from refti.errors import ReferenceFitError
 from refti.references.flow import Flow, architecture, fit_flow
 from refti.references.gaussian import gaussian
 from refti.references.shrinkage import shrunk_factor
-from refti.sampling.chains import exact_draws
+from refti.sampling.exact_start import exact_draws
 
 
 def banana(count: int, seed: int) -> np.ndarray:

@@ -17,7 +17,7 @@ from refti.references.family import FitInputs
 from refti.references.gaussian import Gaussian
 from refti.references.laplace import expand_at_mode
 from refti.references.variational import variational
-from refti.sampling.chains import exact_draws
+from refti.sampling.exact_start import exact_draws
 from refti.search.mode import Mode, find_mode
 from targets import (
     GAUSSIAN_FACTOR,

@@ -10,7 +10,7 @@ from scipy import special
 from refti.errors import ReferenceFitError
 from refti.references.sinh_arcsinh import Bend, condense, fit_bends
 from refti.references.warped import Warped, bend_at, fit_warped, log_densities, warped
-from refti.sampling.chains import exact_draws
+from refti.sampling.exact_start import exact_draws
 
 
 def log_gamma(dim: int) -> tuple[np.ndarray, np.ndarray]:

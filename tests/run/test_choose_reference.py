@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -127,21 +128,25 @@ def test_the_pilot_goes_on_though_the_way_from_the_mode_is_shortest(
     rounds = iter(
         [{"laplace": 50.0, "covariance": 106.0}, {"covariance": 40.0}, {"covariance": 9.0}]
     )
-    asked: list[object] = []
+    tried: list[object] = []
 
-    def measured(explored: object, pilot: object, families: object = None) -> dict[str, float]:
-        asked.append(families)
+    def measured(end: object, pilot: object, families: object, engine: object) -> dict[str, float]:
+        tried.append(families)
         return next(rounds, {"covariance": 9.0})
 
-    monkeypatch.setattr(choices, "measured", measured)
-    monkeypatch.setattr(choices, "fitted", lambda explored, family, pilot: family)
-    explored = SimpleNamespace(
-        pilot=SimpleNamespace(draws=np.zeros((1000, 200))),
-        given=None,
-        model=SimpleNamespace(dim=200),
-        leg=SimpleNamespace(has_gradient=True),
-        continued=lambda pilot: SimpleNamespace(draws=np.tile(pilot.draws, (2, 1))),
-    )
-    found = choices.choose(explored, 0.1)
+    def all_families(end: object, pilot: object, engine: object) -> dict[str, float]:
+        return measured(end, pilot, None, engine)
+
+    def continued(end: object, pilot: Any, engine: object) -> Any:
+        return SimpleNamespace(draws=np.tile(pilot.draws, (2, 1)), is_users=False)
+
+    monkeypatch.setattr(choices, "measure_families", all_families)
+    monkeypatch.setattr(choices, "measure_lengths", measured)
+    monkeypatch.setattr(choices, "continue_pilot", continued)
+    monkeypatch.setattr(choices, "fit_family", lambda end, pilot, family, draws, engine: family)
+    end = SimpleNamespace(model=SimpleNamespace(dim=200), leg=SimpleNamespace(has_gradient=True))
+    pilot = SimpleNamespace(draws=np.zeros((1000, 200)), is_users=False)
+    found, longer = choices.choose_reference(end, pilot, 0.1, None)
     assert found.family == "covariance"
-    assert asked == [None, ["covariance"], ["covariance"], ["covariance"]]
+    assert tried == [None, ["covariance"], ["covariance"], ["covariance"]]
+    assert len(longer.draws) == 8 * len(pilot.draws)

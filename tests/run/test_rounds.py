@@ -7,27 +7,25 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
-import jax
 import numpy as np
 import pytest
 
 import refti
 from refti import progress as reporters
 from refti import suite
-from refti.paths.path import Leg
-from refti.references.gaussian import gaussian
-from refti.run.rounds import GENTLE_ROUNDS, MOST_MOVES, Loop, Outcome, allotted, soothed
-from refti.sampling import metering as cost
-from refti.sampling.chains import Lanes, fresh_steps
+from refti.checks.check import Check
+from refti.run import evidence as runs
+from refti.run import rounds
+from refti.run.rounds import RunState
+from refti.run.tuning import ROUNDS
+from refti.sampling import metering
 from refti.sampling.engine import Engine
-from refti.sampling.leg import Block, LegState
-from refti.sampling.rung import SHORTER, Rung
+from refti.sampling.streams import Stream
 
 TARGET = suite.log_gamma()
 OUT_OF_REACH = 1e-4  # a target error that no budget here allows
@@ -44,16 +42,16 @@ def result(target_error: float = 0.02, seed: int = 0) -> refti.Evidence:
 
 
 @pytest.fixture
-def loops(monkeypatch: pytest.MonkeyPatch) -> list[Loop]:
-    """Every loop that is run."""
-    seen: list[Loop] = []
-    run = Loop.run
+def states(monkeypatch: pytest.MonkeyPatch) -> list[RunState]:
+    """The last state of every run."""
+    seen: list[RunState] = []
+    run = runs.run_rounds
 
-    def recorded(self: Loop) -> Outcome:
-        seen.append(self)
-        return run(self)
+    def recorded(state: RunState, engine: Engine) -> RunState:
+        seen.append(run(state, engine))
+        return seen[-1]
 
-    monkeypatch.setattr(Loop, "run", recorded)
+    monkeypatch.setattr(runs, "run_rounds", recorded)
     return seen
 
 
@@ -91,7 +89,7 @@ class TestStopping:
         totals = list(told.values())
         assert len(totals) == found.found["rounds"] > 2
         assert [b / a for a, b in pairwise(totals)] == [2] * (len(totals) - 1)
-        # Every stretch told of is in the result.
+        # Every scan told of is in the result.
         assert found.draws[0].draws == totals[-1] * 25
         assert found.value == result(0.005).value
 
@@ -125,12 +123,12 @@ class TestBudget:
         assert not found.trusted
         check = next(check for check in found.checks if check.name == "finished")
         assert "budget" in check.advice
-        # One more stretch of every rung is the difference that 25 more draws make.
+        # One more scan is the difference that 25 more draws make.
         long, short = (
             refti.evidence(model(), kept=kept, ladder=[0, 1], progress=False) for kept in (75, 50)
         )
-        stretch = evaluations(long) - evaluations(short)
-        assert budget <= evaluations(found) < budget + 1.5 * stretch
+        scan = evaluations(long) - evaluations(short)
+        assert budget <= evaluations(found) < budget + 1.5 * scan
         assert abs(found.value - TARGET.log_z) < 4 * found.error
 
     @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.8])
@@ -145,7 +143,7 @@ class TestBudget:
 
     def test_seconds_are_held_to(self, monkeypatch: pytest.MonkeyPatch):
         clock = SimpleNamespace(now=0.0)
-        monkeypatch.setattr(cost, "time", SimpleNamespace(perf_counter=lambda: clock.now))
+        monkeypatch.setattr(metering, "time", SimpleNamespace(perf_counter=lambda: clock.now))
 
         def progress(stage: str, done: int, total: int) -> None:
             clock.now = 61.0 if (stage, done) >= ("round 2", 5) else 1.0
@@ -310,17 +308,17 @@ class TestFreshDraws:
         # Coordinates are unbounded, so unconstrained ones are the user's own.
         assert not np.isin(pool[:, 0], found.posterior["x"].values[..., 0]).any()
 
-    def test_of_the_pilot(self, loops: list[Loop]):
+    def test_of_the_pilot(self, states: list[RunState]):
         found = refti.evidence(model(), reference="covariance", progress=False)
-        pilot = loops[0].route.pool.reshape(8, 125, 3)
+        pilot = states[0].plan.pool.reshape(8, 125, 3)
         # A chain goes on from its last point, which stays a draw while it moves nowhere.
         self.expect_apart(pilot[:, :-1].reshape(-1, 3), found)
         assert np.isin(pilot[:, -1], found.posterior["x"].values).sum() <= 3 * 8
 
-    def test_of_a_refit(self, loops: list[Loop]):
+    def test_of_a_refit(self, states: list[RunState]):
         found = refti.evidence(model(), **POOR_START, progress=False)
-        assert loops[0].refits >= 1
-        pool = loops[0].route.pool
+        assert states[0].refits >= 1
+        pool = states[0].plan.pool
         assert len(pool) > 100
         repeated = np.isin(pool[:, 0], found.posterior["x"].values[..., 0])
         # Last points of the eight chains, as above, and where they had stood still before.
@@ -380,15 +378,19 @@ class TestFreshNumbers:
         def repeats() -> set[tuple[int, ...]]:
             assert len(seen) > 20
             times = Counter(words for _, words in seen)
-            # References are deliberately scored on the same numbers, which begin with 8.
-            return {one for one, words in seen if times[words] > 1 and one[0] != 8}
+            # References are deliberately scored on the same numbers.
+            return {
+                one
+                for one, words in seen
+                if times[words] > 1 and one[0] is not Stream.REFERENCE_LENGTH
+            }
 
         return repeats
 
     @pytest.mark.parametrize("ladder", [None, [0, 0.3, 1]], ids=["adapted", "given"])
-    def test_after_a_refit(self, loops: list[Loop], repeated, ladder: list[float] | None):
+    def test_after_a_refit(self, states: list[RunState], repeated, ladder: list[float] | None):
         refti.evidence(model(), **POOR_START, ladder=ladder, progress=False)
-        assert loops[0].refits >= 1
+        assert states[0].refits >= 1
         assert repeated() == set()
 
     def test_on_several_legs(self, repeated):
@@ -400,90 +402,30 @@ class TestFreshNumbers:
         assert repeated() == set()
 
 
-FAR = 12.0  # so far apart that no rung can stand in for another
+class TestDivergences:
+    """A run goes on with shorter steps in spite of divergences, for a while."""
+
+    @pytest.mark.parametrize("made", [1, ROUNDS.rounds_to_shorten_steps])
+    def test_in_the_first_rounds(self, made: int):
+        assert not rounds.is_enough(state_with("divergences", made))
+
+    def test_not_for_ever(self):
+        assert rounds.is_enough(state_with("divergences", ROUNDS.rounds_to_shorten_steps + 1))
+
+    def test_nor_with_a_fault_that_draws_do_not_mend(self):
+        assert rounds.is_enough(state_with("support", 1))
 
 
-def sampled_leg(
-    correlations: list[float], distance: float, costs: list[float] | None = None
-) -> LegState:
-    """The leg between two normals some standard deviations apart, drawn with autocorrelation.
-
-    It starts with exact draws; the correlations are those of the chains at the other rungs.
-    """
-    rng = np.random.default_rng(0)
-    rungs, chains, draws = len(correlations), 8, 1000
-    phi = np.array([0.0, *correlations])[:, None]
-    lambdas = np.linspace(0, 1, rungs + 1)
-    x = rng.normal(size=(rungs + 1, chains, draws))
-    for t in range(1, draws):
-        x[..., t] = phi * x[..., t - 1] + np.sqrt(1 - phi**2) * x[..., t]
-    x += lambdas[:, None, None] * distance
-    block = Block(
-        delta=distance * x - distance**2 / 2,
-        end_points=x[-1, :, :, None],
-        divergences=np.zeros(rungs),
-        gradients=np.array([5.0] * rungs if costs is None else costs),
-        tried=np.ones(rungs),
-        accepted=np.ones(rungs),
+def state_with(failed: str, made: int) -> Any:
+    """A state after some rounds in which one check fails and the others hold."""
+    checks = (
+        Check(failed, 1.0, 0.5, ok=False, advice=""),
+        Check("effective draws", 400.0, 200.0, ok=True, advice="", mended_by_draws=True),
+        Check("target error", 0.01, 0.05, ok=True, advice="", mended_by_draws=True),
     )
-    leg = Leg(gaussian(np.zeros(3), np.eye(3), 0.0), model().density)
-    # Where the chains stand has no part in how often they should move.
-    standing = tuple(Rung(float(lam), None, None) for lam in lambdas[1:])
-    return LegState(leg, 0, standing, blocks=(block,))
-
-
-def moves(state: LegState) -> list[int]:
-    return [rung.moves for rung in allotted(state).rungs]
-
-
-class TestAllotment:
-    """Moves between draws are made where they lower the error."""
-
-    def test_a_rung_of_larger_variance_and_autocorrelation_gets_more(self):
-        first, second, third = moves(sampled_leg([0.3, 0.99, 0.3], FAR))
-        assert first == third == 1
-        assert 2 <= second <= MOST_MOVES
-
-    def test_independent_draws_get_one_even_where_they_are_cheap(self):
-        assert moves(sampled_leg([0.0, 0.0, 0.0], FAR, [50.0, 0.5, 50.0])) == [1, 1, 1]
-        assert moves(sampled_leg([0.0, 0.9, 0.0], FAR, [50.0, 0.5, 50.0]))[1] > 1
-
-    def test_moves_that_cost_too_much_are_not_made(self):
-        assert moves(sampled_leg([0.3, 0.99, 0.3], FAR, [5.0, 80.0, 5.0])) == [1, 1, 1]
-
-    def test_one_rung_alone_is_left_as_it_is(self):
-        assert moves(sampled_leg([0.99], 3.0)) == [1]
-
-
-class TestSoothing:
-    """Steps become shorter where trajectories diverge, and the run goes on."""
-
-    def test_only_where_too_many_diverge(self):
-        with jax.enable_x64(True):
-            lanes = Lanes(None, fresh_steps(0.4))
-            state = sampled_leg([0.3, 0.3], FAR)
-            (block,) = state.blocks
-            state = replace(
-                state,
-                rungs=tuple(replace(rung, lanes=lanes) for rung in state.rungs),
-                blocks=(replace(block, divergences=np.array([0.001, 0.006])),),
-            )
-            before, after = ([r.step_size for r in s.rungs] for s in (state, soothed(state)))
-        assert after[0] == before[0]
-        assert after[1] == pytest.approx(SHORTER * before[1])
-
-    def test_a_run_goes_on_in_spite_of_divergences_for_a_while(self, monkeypatch):
-        rounds: list[set[str]] = []
-
-        def diverging(self: Loop) -> Any:
-            rounds.append({"divergences"})
-            return SimpleNamespace(failed=rounds[-1])
-
-        monkeypatch.setattr(Loop, "_prepare", lambda self: None)
-        monkeypatch.setattr(Loop, "_round", lambda self, index: None)
-        monkeypatch.setattr(Loop, "_refit", lambda self: False)
-        monkeypatch.setattr(Loop, "_is_hopeless", lambda self, conclusion: False)
-        monkeypatch.setattr(Loop, "_conclusion", diverging)
-        loop = Loop(None, SimpleNamespace(kept=None), None, None, [])
-        loop._go()
-        assert loop.rounds == GENTLE_ROUNDS + 1
+    return SimpleNamespace(
+        rounds=made,
+        conclusion=SimpleNamespace(checks=checks),
+        problem=SimpleNamespace(settings=SimpleNamespace(kept=None, max_evaluations=10**6)),
+        usage=SimpleNamespace(evaluations=1000),
+    )

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from refti.sampling.replica_exchange import swapped
+from refti.sampling.replica_exchange import exchange
 
 LAMBDAS = np.array([0.0, 0.3, 0.7, 1.0])
 SHIFT = 1.5
@@ -44,7 +44,7 @@ def test_trades_leave_the_rungs_densities_and_their_independence():
     rng = np.random.default_rng(1)
     x = exact(rng)
     for turn in range(6):
-        x = swapped(LAMBDAS, x, delta_of(x), turn, rng).x
+        x = exchange(LAMBDAS, x, delta_of(x), turn, rng).x
     expect_marginals(x)
 
 
@@ -56,7 +56,7 @@ def test_rungs_fed_by_trades_alone_come_to_their_densities():
     for turn in range(400):
         fresh = exact(rng)
         x[0], x[-1] = fresh[0], fresh[-1]
-        x = swapped(LAMBDAS, x, delta_of(x), turn, rng).x
+        x = exchange(LAMBDAS, x, delta_of(x), turn, rng).x
     expect_marginals(x)
 
 
@@ -66,7 +66,7 @@ def test_share_of_trades_made():
     rng = np.random.default_rng(3)
     x = exact(rng)
     for parity in (0, 1):
-        found = swapped(LAMBDAS, x, delta_of(x), parity, rng)
+        found = exchange(LAMBDAS, x, delta_of(x), parity, rng)
         for pair in np.flatnonzero(found.tried):
             width = LAMBDAS[pair + 1] - LAMBDAS[pair]
             share = 2 * stats.norm.cdf(-width * SHIFT / np.sqrt(2))
@@ -83,7 +83,7 @@ def test_positions_are_traded_whole_within_their_chain_and_none_is_lost():
     rng = np.random.default_rng(4)
     x = table(rungs=6, chains=50)
     before = x.copy()
-    found = swapped(np.linspace(0, 1, 6), x, rng.normal(size=(6, 50)), 0, rng)
+    found = exchange(np.linspace(0, 1, 6), x, rng.normal(size=(6, 50)), 0, rng)
     np.testing.assert_array_equal(x, before)
     np.testing.assert_array_equal(np.sort(found.x, axis=0), before)
     changed = (found.x != before).any(axis=2)
@@ -98,7 +98,7 @@ def test_positions_are_traded_whole_within_their_chain_and_none_is_lost():
 def test_pairs_of_one_parity_are_tried(rungs: int, parity: int):
     # Equal deltas are traded for certain.
     lambdas, x = np.linspace(0, 1, rungs), table(rungs)
-    found = swapped(lambdas, x, np.zeros((rungs, 3)), parity, np.random.default_rng(0))
+    found = exchange(lambdas, x, np.zeros((rungs, 3)), parity, np.random.default_rng(0))
     tried = [3 * (pair % 2 == parity % 2) for pair in range(rungs - 1)]
     assert found.tried.tolist() == tried
     assert found.accepted.tolist() == tried
@@ -111,9 +111,9 @@ def test_pairs_of_one_parity_are_tried(rungs: int, parity: int):
 
 def test_gain_is_certain_and_great_loss_is_refused():
     x, rng = table(rungs=2), np.random.default_rng(0)
-    better = swapped([0, 1], x, np.array([[900.0, 900, 900], [0, 0, 0]]), 0, rng)
+    better = exchange([0, 1], x, np.array([[900.0, 900, 900], [0, 0, 0]]), 0, rng)
     assert better.accepted.tolist() == [3]
-    worse = swapped([0, 1], x, np.array([[0.0, 0, 0], [900, 900, 900]]), 0, rng)
+    worse = exchange([0, 1], x, np.array([[0.0, 0, 0], [900, 900, 900]]), 0, rng)
     assert worse.accepted.tolist() == [0]
     assert worse.tried.tolist() == [3]
     assert not worse.moved.any()
@@ -123,7 +123,7 @@ def test_what_lies_outside_the_support_is_never_traded():
     # Up, a draw outside would have density zero; down, its delta says nothing of the other rung.
     delta = np.array([[-np.inf, 0.0, -np.inf, 5.0], [0.0, -np.inf, -np.inf, 0.0]])
     x = table(rungs=2, chains=4)
-    found = swapped([0.0, 1.0], x, delta, 0, np.random.default_rng(0))
+    found = exchange([0.0, 1.0], x, delta, 0, np.random.default_rng(0))
     np.testing.assert_array_equal(found.x[:, :3], x[:, :3])
     np.testing.assert_array_equal(found.x[:, 3], x[::-1, 3])
     assert found.accepted.tolist() == [1]
@@ -132,6 +132,7 @@ def test_what_lies_outside_the_support_is_never_traded():
 def test_same_randomness_same_trades():
     delta = np.random.default_rng(5).normal(size=(5, 3))
     first, second = (
-        swapped(np.linspace(0, 1, 5), table(), delta, 1, np.random.default_rng(6)) for _ in range(2)
+        exchange(np.linspace(0, 1, 5), table(), delta, 1, np.random.default_rng(6))
+        for _ in range(2)
     )
     np.testing.assert_array_equal(first.x, second.x)

@@ -13,11 +13,11 @@ from scipy.special import logsumexp
 
 import refti
 from refti.models.model import ValueAndGradient
-from refti.paths.path import Leg
-from refti.references import registry as fit
-from refti.run.pilot import Exploration
+from refti.run.pilot import find_posterior
+from refti.run.problem import Problem
+from refti.run.settings import Settings
 from refti.sampling.computing import computing
-from refti.sampling.engine import engine
+from refti.sampling.engine import open_engine
 from refti.sampling.metering import Meter
 from refti.search.modes import find_modes
 from refti.search.modes_by_values import find_modes_by_values
@@ -84,12 +84,12 @@ def by_chains(mixture: Mixture, start: np.ndarray, seed: int = 0) -> Modes:
         return jax.nn.logsumexp(heights - 0.5 * jnp.sum(((x - means) / scales) ** 2, axis=1))
 
     model = refti.Model(log_density, dim=means.shape[1], start=start)
+    problem = Problem(refti.Evidence, (model,), Settings(seed=seed))
     with (
         computing(),
-        engine(chains=8, kernel="hmc", stretch=25, seed=seed, meter=Meter()) as means_of_run,
+        open_engine(chains=8, kernel="hmc", block_length=25, seed=seed, meter=Meter()) as engine,
     ):
-        leg = Leg(fit.placeholder("auto", model), model.density)
-        return Exploration(model, leg, 1.0, means_of_run, 300, lambda *_: None).landscape
+        return find_posterior(problem, problem.ends[0], engine).modes
 
 
 def check_two_modes(find: Callable[..., Modes], dim: int, distance: float, where: float) -> None:

@@ -23,9 +23,9 @@ class LateNames(click.ParamType):
 
 def kernels() -> Sequence[str]:
     """The names of all kernels."""
-    from refti.sampling.kernels.base import KernelName
+    from refti.sampling.kernels.registry import KERNELS
 
-    return get_args(KernelName)
+    return tuple(KERNELS)
 
 
 def families() -> Sequence[str]:

@@ -15,6 +15,23 @@ class Cost:
     compile_seconds: float
     programs: int
 
+    @property
+    def evaluations(self) -> int:
+        """Gradients and densities together."""
+        return self.gradient_evaluations + self.density_evaluations
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(
+            self.gradient_evaluations + other.gradient_evaluations,
+            self.density_evaluations + other.density_evaluations,
+            self.seconds + other.seconds,
+            self.compile_seconds + other.compile_seconds,
+            self.programs + other.programs,
+        )
+
+
+NOTHING = Cost(0, 0, 0.0, 0.0, 0)
+
 
 @dataclass(frozen=True)
 class Budget:

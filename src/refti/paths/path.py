@@ -18,7 +18,7 @@ from refti.references.base import Reference
 @partial(jax.tree_util.register_dataclass, data_fields=["start", "end"], meta_fields=[])
 @dataclass(frozen=True)
 class Leg:
-    """One stretch of a path, from one density to another."""
+    """One part of a path, from one density to another."""
 
     start: Density
     end: Density
@@ -43,11 +43,6 @@ class Path:
     def has_gradient(self) -> bool:
         """Whether every leg can be differentiated."""
         return all(leg.has_gradient for leg in self.legs)
-
-
-def referenced(reference: Reference, model: Model) -> Path:
-    """Reference to posterior: the paper's referenced thermodynamic integration."""
-    return telescopic(reference, (), model)
 
 
 def telescopic(reference: Reference, intermediates: Sequence[Density], model: Model) -> Path:

@@ -1,6 +1,6 @@
 """Length: how far apart two rungs are, as their own draws tell, and where rungs are missing.
 
-The thermodynamic length of a stretch of a leg is the integral of the standard deviation of delta
+The thermodynamic length of a segment of a leg is the integral of the standard deviation of delta
 over lambda. Rungs a fixed length apart overlap alike, so it says how many rungs a leg needs, where
 they belong, and which of two references will cost less.
 """
@@ -13,21 +13,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from refti.draws.draws import Draws
-
-ENOUGH_OVERLAP = 0.3
-SPACING = 2.0  # the length between rungs that are put in
-MOST_BETWEEN = 6  # rungs put between two neighbours at a time
-RELIABLE = 0.15  # share of the draws that reweighted ones must still be worth
+from refti.paths.tuning import TUNING
 
 # Where on the way from one rung to the next the spread is looked at, dense near the ends, where a
 # density that reaches beyond the other makes it fall by orders of magnitude.
-_HALF = np.geomspace(1e-9, 0.5, 121)
-FRACTIONS = np.concatenate([[0.0], _HALF, 1 - _HALF[-2::-1], [1.0]])
+_HALF_WAY = np.geomspace(1e-9, 0.5, 121)
+FRACTIONS = np.concatenate([[0.0], _HALF_WAY, 1 - _HALF_WAY[-2::-1], [1.0]])
 _PLACES = np.log(FRACTIONS + 1e-12) - np.log(1 - FRACTIONS + 1e-12)
 
 
 @dataclass(frozen=True, eq=False)
-class Stretch:
+class Segment:
     """The way from one rung to the next: the length gone at each fraction of it."""
 
     fractions: NDArray[np.float64]
@@ -38,12 +34,12 @@ class Stretch:
         """The whole length."""
         return float(self.lengths[-1])
 
-    def divided(self, parts: int) -> NDArray[np.float64]:
+    def divide(self, parts: int) -> NDArray[np.float64]:
         """The fractions that divide it into parts of one length."""
         return np.interp(np.linspace(0, self.length, parts + 1)[1:-1], self.lengths, self.fractions)
 
 
-def stretch(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> Stretch:
+def measure_segment(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> Segment:
     """The way between two rungs from `log q_upper - log q_lower` at draws of each.
 
     The spread of delta on the way is that of draws from either side, reweighted, for as far as
@@ -59,18 +55,18 @@ def stretch(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> Stretch:
     tiny = 1e-12 * max(1.0, float(spread.max()))
     spread = np.exp(np.interp(_PLACES, _PLACES[known], np.log(spread[known] + tiny)))
     steps = np.diff(FRACTIONS) * 0.5 * (spread[1:] + spread[:-1])
-    return Stretch(FRACTIONS, np.append(0.0, np.cumsum(steps)))
+    return Segment(FRACTIONS, np.append(0.0, np.cumsum(steps)))
 
 
-def missing(draws: Draws) -> NDArray[np.float64]:
+def missing_rungs(draws: Draws) -> NDArray[np.float64]:
     """The lambdas at which rungs are missing: between neighbours that hardly overlap."""
     flat = draws.delta.reshape(draws.rungs, -1)
     found: list[NDArray[np.float64]] = []
-    for k in np.flatnonzero(draws.overlap() < ENOUGH_OVERLAP):
+    for k in np.flatnonzero(draws.overlap() < TUNING.enough_overlap):
         width = draws.lambdas[k + 1] - draws.lambdas[k]
-        way = stretch(width * flat[k], width * flat[k + 1])
-        parts = int(np.clip(np.ceil(way.length / SPACING), 2, MOST_BETWEEN + 1))
-        found.append(draws.lambdas[k] + width * way.divided(parts))
+        segment = measure_segment(width * flat[k], width * flat[k + 1])
+        parts = int(np.clip(np.ceil(segment.length / TUNING.spacing), 2, TUNING.most_between + 1))
+        found.append(draws.lambdas[k] + width * segment.divide(parts))
     inside = np.unique(np.concatenate([np.zeros(0), *found]))
     return inside[(inside > 0) & (inside < 1) & ~np.isin(inside, draws.lambdas)]
 
@@ -89,6 +85,6 @@ def _spread(
     worth = 1 / (weights**2).sum(axis=1) / len(delta)
     mean = weights @ delta
     second = weights @ (delta - delta.max()) ** 2 - (mean - delta.max()) ** 2
-    known = np.logical_and.accumulate(worth >= RELIABLE)
+    known = np.logical_and.accumulate(worth >= TUNING.reliable_share)
     known[0] = True
     return np.sqrt(np.maximum(second, 0.0)), known

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -14,33 +14,51 @@ from refti.paths import ladder as ladders
 from refti.references.base import Reference
 from refti.references.registry import FAMILIES
 from refti.references.taylor import fault_of_order
-from refti.sampling.kernels.base import KernelName
+from refti.sampling.kernels.registry import KERNELS
 
 EstimatorName = Literal["mbar", "ti", "stepping_stone"]
 PathName = Literal["referenced", "power"]
-ReferenceLike = str | Reference | Sequence[str | int | Reference | Model]
+Station = str | int | Reference | Model
+ReferenceLike = str | Reference | Sequence[Station]
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything that decides a run's numbers besides the model and the draws given."""
+    """Everything that decides a run's numbers besides the model and the posterior draws given.
 
-    reference: ReferenceLike
-    path: str
-    ladder: np.ndarray | None  # adapted to the path if None
-    estimator: EstimatorName
-    target_error: float
-    seed: int
-    chains: int
-    warmup: int | None
-    kept: int | None  # until the target error is reached if None
-    kernel: KernelName
-    max_seconds: float | None
-    max_evaluations: int
-    check_prior: bool
+    Raises one error that names every fault.
+    """
+
+    reference: ReferenceLike = "auto"
+    path: PathName = "referenced"
+    ladder: Any = None  # adapted to the path if None
+    estimator: EstimatorName = "mbar"
+    target_error: float = 0.05
+    seed: int = 0
+    chains: int = 8
+    warmup: int | None = None  # a few hundred if None
+    kept: int | None = None  # until the target error is reached if None
+    kernel: str = "hmc"
+    max_seconds: float | None = None
+    max_evaluations: int = 20_000_000
+    check_prior: bool = True
+
+    def __post_init__(self) -> None:
+        faults = [*_choice_faults(self), *_number_faults(self), *_reference_faults(self.reference)]
+        try:
+            ladder = None if self.ladder is None else ladders.checked(self.ladder)
+        except LadderError as error:
+            faults.insert(0, error)
+        if faults:
+            kind = type(faults[0]) if len({type(f) for f in faults}) == 1 else SettingsError
+            raise kind("\n".join(str(fault) for fault in faults))
+        object.__setattr__(self, "ladder", ladder)
+        self._convert(float, "target_error", "max_seconds")
+        self._convert(int, *_LEAST)
+        self._convert(bool, "check_prior")
 
     @property
-    def stations(self) -> tuple[str | int | Reference | Model, ...]:
+    def stations(self) -> tuple[Station, ...]:
         """The reference and what stands between it and the posterior."""
         if isinstance(self.reference, str | Reference):
             return (self.reference,)
@@ -48,95 +66,60 @@ class Settings:
 
     def record(self) -> dict[str, Any]:
         """The settings as plain values, for a file."""
-        return {
+        plain = {
             "reference": [_name(station) for station in self.stations],
-            "path": self.path,
             "ladder": None if self.ladder is None else [float(lam) for lam in self.ladder],
-            "estimator": self.estimator,
-            "target_error": self.target_error,
-            "seed": self.seed,
-            "chains": self.chains,
-            "warmup": self.warmup,
-            "kept": self.kept,
-            "kernel": self.kernel,
-            "max_seconds": self.max_seconds,
-            "max_evaluations": self.max_evaluations,
-            "check_prior": self.check_prior,
         }
+        return {field.name: getattr(self, field.name) for field in fields(self)} | plain
+
+    def _convert(self, kind: type, *names: str) -> None:
+        """Makes numbers of other kinds, such as NumPy's, Python's own."""
+        for name in names:
+            value = getattr(self, name)
+            object.__setattr__(self, name, None if value is None else kind(value))
 
 
-def checked(
-    *,
-    reference: ReferenceLike,
-    path: str,
-    ladder: Any,
-    estimator: EstimatorName,
-    target_error: float,
-    seed: int,
-    chains: int,
-    warmup: int | None,
-    kept: int | None,
-    kernel: KernelName,
-    max_seconds: float | None,
-    max_evaluations: int,
-    check_prior: bool = False,
-) -> Settings:
-    """The settings, or one error that names every fault."""
-    faults: list[RefTIError] = []
-    rungs: np.ndarray | None = None
-    try:
-        rungs = None if ladder is None else ladders.checked(ladder)
-    except LadderError as error:
-        faults.append(error)
-    for name, value, choices in (
-        ("path", path, get_args(PathName)),
-        ("estimator", estimator, get_args(EstimatorName)),
-        ("kernel", kernel, get_args(KernelName)),
-    ):
-        if value not in choices:
-            faults.append(SettingsError(f"{name}= must be one of {choices}; got {value!r}."))
-    for name, number, least in (
-        ("seed", seed, 0),
-        ("chains", chains, 2),
-        ("warmup", warmup, 50),
-        ("kept", kept, 20),
-        ("max_evaluations", max_evaluations, 1),
-    ):
-        if number is None and name in ("warmup", "kept"):
+_LEAST = {"seed": 0, "chains": 2, "warmup": 50, "kept": 20, "max_evaluations": 1}
+
+
+def _choice_faults(settings: Settings) -> list[RefTIError]:
+    choices = {
+        "path": get_args(PathName),
+        "estimator": get_args(EstimatorName),
+        "kernel": tuple(KERNELS),
+    }
+    return [
+        SettingsError(f"{name}= must be one of {known}; got {getattr(settings, name)!r}.")
+        for name, known in choices.items()
+        if getattr(settings, name) not in known
+    ]
+
+
+def _number_faults(settings: Settings) -> list[RefTIError]:
+    faults: list[RefTIError] = [
+        SettingsError(
+            f"{name}= must be a whole number of at least {least}; got {getattr(settings, name)!r}."
+        )
+        for name, least in _LEAST.items()
+        if not _is_whole(getattr(settings, name), least, optional=name in ("warmup", "kept"))
+    ]
+    if isinstance(settings.seed, int) and settings.seed >= 2**63:
+        faults.append(SettingsError(f"seed= must be below 2**63; got {settings.seed}."))
+    for name in ("target_error", "max_seconds"):
+        value, least = getattr(settings, name), 0
+        if value is None and name == "max_seconds":
             continue
-        if not isinstance(number, int | np.integer) or isinstance(number, bool) or number < least:
-            faults.append(
-                SettingsError(
-                    f"{name}= must be a whole number of at least {least}; got {number!r}."
-                )
-            )
-    if isinstance(seed, int) and seed >= 2**63:
-        faults.append(SettingsError(f"seed= must be below 2**63; got {seed}."))
-    if not isinstance(target_error, int | float) or not 0 < target_error < np.inf:
-        faults.append(SettingsError(f"target_error= must be positive; got {target_error!r}."))
-    if max_seconds is not None and (
-        not isinstance(max_seconds, int | float) or not max_seconds > 0
-    ):
-        faults.append(SettingsError(f"max_seconds= must be positive; got {max_seconds!r}."))
-    faults += _reference_faults(reference)
-    if faults:
-        kind = type(faults[0]) if len({type(f) for f in faults}) == 1 else SettingsError
-        raise kind("\n".join(str(fault) for fault in faults))
-    return Settings(
-        reference=reference,
-        path=path,
-        ladder=rungs,
-        estimator=estimator,
-        target_error=float(target_error),
-        seed=int(seed),
-        chains=int(chains),
-        warmup=None if warmup is None else int(warmup),
-        kept=None if kept is None else int(kept),
-        kernel=kernel,
-        max_seconds=None if max_seconds is None else float(max_seconds),
-        max_evaluations=int(max_evaluations),
-        check_prior=bool(check_prior),
-    )
+        most = np.inf if name == "target_error" else None
+        if not isinstance(value, int | float) or not value > least or value == most:
+            faults.append(SettingsError(f"{name}= must be positive; got {value!r}."))
+    return faults
+
+
+def _is_whole(number: Any, least: int, *, optional: bool) -> bool:
+    if number is None:
+        return optional
+    is_integer = isinstance(number, int | np.integer) and not isinstance(number, bool)
+    return is_integer and bool(number >= least)
 
 
 def _reference_faults(reference: Any) -> list[RefTIError]:
@@ -172,7 +155,7 @@ def _reference_faults(reference: Any) -> list[RefTIError]:
     return faults + [SettingsError(fault) for fault in orders if fault is not None]
 
 
-def _name(station: str | int | Reference | Model) -> str:
+def _name(station: Station) -> str:
     if isinstance(station, int):
         return f"Taylor order {station}"
     return station if isinstance(station, str) else type(station).__name__

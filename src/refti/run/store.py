@@ -6,37 +6,36 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import jax
 import numpy as np
 
 from refti.errors import StoreError
 from refti.models.model import Model
-from refti.references.base import Reference
 from refti.results.files import read_json, write_json
-from refti.results.result import Evidence, LogRatio, Result, load
-from refti.run.settings import Settings
-
-Kind = TypeVar("Kind", Evidence, LogRatio)
+from refti.results.result import Evidence, LogRatio, load
+from refti.run.problem import Problem
+from refti.run.settings import Station
 
 FINGERPRINT_SCALES = np.repeat([0.1, 1.0, 3.0], 4)  # of the points at which models are compared
 
 
-def identify(
-    kind: type[Result], models: Sequence[Model], asked: Settings, given: np.ndarray | None = None
-) -> dict[str, Any]:
+def identify(problem: Problem) -> dict[str, Any]:
     """All that decides a run's result, as plain values."""
+    settings, draws = problem.settings, problem.posterior_draws
     return {
-        "kind": kind.__name__,
-        "settings": asked.record(),
-        "models": [fingerprint(model) for model in models],
-        "reference": [_station(station) for station in asked.stations],
-        "draws": None if given is None else _digest([given]),
+        "kind": problem.kind.__name__,
+        "settings": settings.record(),
+        "models": [fingerprint(model) for model in problem.models],
+        "reference": [_station(station) for station in settings.stations],
+        "draws": None if draws is None else _digest([draws]),
     }
 
 
-def find_finished(path: str | Path, kind: type[Kind], identity: Mapping[str, Any]) -> Kind | None:
+def find_finished(
+    path: str | Path, kind: type[Evidence] | type[LogRatio], identity: Mapping[str, Any]
+) -> Evidence | LogRatio | None:
     """The result of this very run, if the directory holds it finished.
 
     A directory that holds another run, or anything else, is refused and left as it is.
@@ -84,7 +83,7 @@ def fingerprint(model: Model) -> dict[str, Any]:
     return record
 
 
-def _station(station: str | int | Reference | Model) -> Any:
+def _station(station: Station) -> Any:
     if isinstance(station, Model):
         return fingerprint(station)
     if isinstance(station, str | int):

@@ -1,4 +1,4 @@
-"""Whether what is asked for suits the models, told before any compute."""
+"""Whether what is settings for suits the models, told before any compute."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from refti.errors import SettingsError
 from refti.models.model import Model
 from refti.references.registry import FAMILIES, require_family
 from refti.run.settings import Settings
+from refti.sampling.kernels.registry import BY_VALUES
 
 
-def expect_model(model: object) -> None:
-    """Nothing, or an error that tells how to make a model of what was given."""
+def require_model(model: object) -> None:
+    """Raises SettingsError, with how to make a model of what was given, if it is none."""
     if isinstance(model, Model):
         return
     kind = type(model)
@@ -36,14 +37,14 @@ def expect_model(model: object) -> None:
     raise SettingsError(f"Expected a refti.Model; got {kind.__name__}. Make one with {remedy}.")
 
 
-def suited(asked: Settings, models: Sequence[Model]) -> Settings:
+def adapted_to_models(settings: Settings, models: Sequence[Model]) -> Settings:
     """The settings with a kernel that these models allow, and nothing that they do not have."""
-    stations = [station for station in asked.stations if isinstance(station, Model)]
+    stations = [station for station in settings.stations if isinstance(station, Model)]
     if all(model.has_gradient for model in (*models, *stations)):
-        return asked
+        return settings
     needing = [
         f"reference {station!r}" if isinstance(station, str) else f"a Taylor expansion ({station})"
-        for station in asked.stations
+        for station in settings.stations
         if isinstance(station, int) or _needs_gradient(station)
     ]
     if needing:
@@ -52,12 +53,12 @@ def suited(asked: Settings, models: Sequence[Model]) -> Settings:
             "Use reference='auto', 'covariance', 'laplace' or 'student', or write the model in "
             "JAX as a refti.Model."
         )
-    return replace(asked, kernel="elliptical")
+    return replace(settings, kernel=BY_VALUES)
 
 
-def check_stations(model: Model, asked: Settings) -> None:
-    """Nothing, or an error that tells which part of reference= does not go with the model."""
-    first, *rest = asked.stations
+def require_fitting_stations(model: Model, settings: Settings) -> None:
+    """Raises SettingsError if a part of reference= does not go with the model."""
+    first, *rest = settings.stations
     if isinstance(first, str):
         require_family(first, model)
     else:

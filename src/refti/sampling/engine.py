@@ -1,4 +1,4 @@
-"""Engine: how chains are run, whatever the leg and the rung, and what it may cost."""
+"""Engine: the means of a run, whatever the leg and the rung: how chains move, and who is told."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from refti.progress import Progress, silent
 from refti.sampling.computing import computing
-from refti.sampling.kernels.base import KernelName
+from refti.sampling.kernels.base import Kernel
+from refti.sampling.kernels.registry import KERNELS
 from refti.sampling.metering import Meter
+from refti.sampling.streams import Stream, generator_of, key_of
 
 Item = TypeVar("Item")
 Done = TypeVar("Done")
@@ -23,32 +25,33 @@ Done = TypeVar("Done")
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """What every stretch of sampling has in common.
+    """What every block of sampling has in common.
 
     Attributes:
         chains: Markov chains a rung.
         kernel: how a chain moves.
-        stretch: iterations of one call: one length for all, so that one program serves.
+        block_length: iterations of one call: one length for all, so that one program serves.
         seed: from which every part makes its own randomness.
         meter: where evaluations are counted, and held to the budget.
+        report: who is told how far the run is.
         pool: threads for rungs that can run side by side.
     """
 
     chains: int
-    kernel: KernelName
-    stretch: int
+    kernel: Kernel
+    block_length: int
     seed: int
     meter: Meter
+    report: Progress
     pool: ThreadPoolExecutor
 
-    def key(self, *identity: int) -> jax.Array:
-        """The random key of a part of the run, from the seed and what the part is."""
-        words = np.random.SeedSequence((self.seed, *identity)).generate_state(2)
-        return jax.random.wrap_key_data(jnp.asarray(words, jnp.uint32))
+    def key(self, stream: Stream, *identity: int) -> jax.Array:
+        """JAX's randomness for a part of the run."""
+        return key_of(self.seed, stream, *identity)
 
-    def generator(self, *identity: int) -> np.random.Generator:
+    def generator(self, stream: Stream, *identity: int) -> np.random.Generator:
         """NumPy's randomness for a part of the run."""
-        return np.random.default_rng((self.seed, *identity))
+        return generator_of(self.seed, stream, *identity)
 
     def each(self, work: Callable[[Item], Done], items: Iterable[Item]) -> list[Done]:
         """What the work gives for every item, on all cores.
@@ -66,15 +69,16 @@ class Engine:
 
 
 @contextmanager
-def engine(
+def open_engine(
     *,
     chains: int,
-    kernel: KernelName,
-    stretch: int,
+    kernel: str,
+    block_length: int,
     seed: int,
     meter: Meter,
+    report: Progress = silent,
     side_by_side: bool = True,
 ) -> Iterator[Engine]:
     """An engine with a thread a core, or one where rungs may not run side by side."""
     with ThreadPoolExecutor(os.cpu_count() if side_by_side else 1) as pool:
-        yield Engine(chains, kernel, stretch, seed, meter, pool)
+        yield Engine(chains, KERNELS[kernel], block_length, seed, meter, report, pool)

@@ -10,17 +10,16 @@ from refti.models.density import Density, ValueOnlyDensity
 from refti.models.model import ValueAndGradient
 from refti.paths.path import Leg
 from refti.references.base import Reference
-from refti.sampling.chains import begin
+from refti.sampling.kernels.gradient_kernel import evaluate_chains
 from refti.sampling.metering import Meter
-from refti.sampling.whitening import plain
-
-WIDTHS = (16, 256)  # points for which a density is compiled where their number varies
+from refti.sampling.tuning import TUNING
+from refti.sampling.whitening import identity
 
 
 def value_and_gradient(leg: Leg, lam: float, chains: int, meter: Meter) -> ValueAndGradient:
     """A function from points x[n, dim] to log q_lam and its gradient, -inf and 0 outside.
 
-    Points are handed over in the shape of the lanes, so that no other program is compiled. The
+    Points are handed over in the shape of the chains, so that no other program is compiled. The
     gradient of a leg that has none is NaN.
     """
     at = jnp.asarray(lam)
@@ -31,31 +30,31 @@ def value_and_gradient(leg: Leg, lam: float, chains: int, meter: Meter) -> Value
         values, gradients = [], []
         for batch in padded.reshape(-1, chains, dim):
             # An array of numpy's is handed over much faster than it is made one of JAX's.
-            state = meter.call(begin, leg, at, plain(dim), batch)
-            values.append(np.asarray(state.logdensity))
-            gradients.append(np.asarray(state.logdensity_grad[0]))
+            found = meter.call(evaluate_chains, leg, at, identity(dim), batch)
+            values.append(np.asarray(found.log_density))
+            gradients.append(np.asarray(found.gradient))
         meter.count(gradients=count)
         return np.concatenate(values)[:count], np.concatenate(gradients)[:count]
 
     def without_gradient(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        return on_rung(leg, lam, x, meter), np.full(x.shape, np.nan)
+        return values_on_rung(leg, lam, x, meter), np.full(x.shape, np.nan)
 
     return evaluate if leg.has_gradient else without_gradient
 
 
-def on_rung(leg: Leg, lam: float, x: np.ndarray, meter: Meter) -> np.ndarray:
+def values_on_rung(leg: Leg, lam: float, x: np.ndarray, meter: Meter) -> np.ndarray:
     """log q_lam at points x[n, dim] by values alone, -inf outside.
 
     At lambda = 0 and 1 only that end is looked at; in between, the end only where the start is
     not zero.
     """
     if lam in (0, 1):
-        value = paid(leg.end if lam == 1 else leg.start, x, meter)
+        value = remembered(leg.end if lam == 1 else leg.start, x, meter)
         return np.where(np.isfinite(value), value, -np.inf)
-    start = paid(leg.start, x, meter)
+    start = remembered(leg.start, x, meter)
     inside = np.isfinite(start)
     end = np.full(len(x), -np.inf)
-    end[inside] = paid(leg.end, x[inside], meter)
+    end[inside] = remembered(leg.end, x[inside], meter)
     inside &= np.isfinite(end)
     value = np.full(len(x), -np.inf)
     value[inside] = (1 - lam) * start[inside] + lam * end[inside]
@@ -68,7 +67,7 @@ def values(leg: Leg, x: np.ndarray, meter: Meter) -> tuple[np.ndarray, np.ndarra
     The densities are two programs, so that the end's serves whatever the start is.
     """
     if not leg.has_gradient:
-        return paid_values(leg, x, meter)
+        return remembered_values(leg, x, meter)
     meter.count(densities=len(x))
     end, start = (
         np.asarray(meter.call(log_densities, density, jnp.asarray(x)))
@@ -77,14 +76,14 @@ def values(leg: Leg, x: np.ndarray, meter: Meter) -> tuple[np.ndarray, np.ndarra
     return end, _delta(end, start)
 
 
-def paid_values(leg: Leg, x: np.ndarray, meter: Meter) -> tuple[np.ndarray, np.ndarray]:
+def remembered_values(leg: Leg, x: np.ndarray, meter: Meter) -> tuple[np.ndarray, np.ndarray]:
     """The same at any number of points, those that are known already for nothing."""
-    end, start = (paid(density, x, meter) for density in (leg.end, leg.start))
+    end, start = (remembered(density, x, meter) for density in (leg.end, leg.start))
     return end, _delta(end, start)
 
 
-def paid(density: Density, x: np.ndarray, meter: Meter) -> np.ndarray:
-    """The log densities at points x[n, dim], as they come, each paid for once.
+def remembered(density: Density, x: np.ndarray, meter: Meter) -> np.ndarray:
+    """The log densities at points x[n, dim], as they come, each evaluated once.
 
     A reference costs nothing that counts.
     """
@@ -109,7 +108,7 @@ def _by_jax(density: Density, x: np.ndarray, meter: Meter) -> np.ndarray:
     """The log densities at any number of points, by programs for a few numbers of them."""
     if len(x) == 0:
         return np.zeros(0)
-    width = next((w for w in WIDTHS if len(x) <= w), WIDTHS[-1])
+    width = next((w for w in TUNING.batch_widths if len(x) <= w), TUNING.batch_widths[-1])
     padded = np.concatenate([x, np.broadcast_to(x[-1:], (-len(x) % width, x.shape[1]))])
     parts = [
         np.asarray(meter.call(log_densities, density, jnp.asarray(rows)))

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import jax
 import numpy as np
+from jaxtyping import Array, Float, Key
 
-from refti.draws import support_share as shares
-from refti.draws.support_share import SupportShare
+from refti.draws.support_share import SupportShare, count_points
 from refti.errors import SamplingError
+from refti.models.density import QUICK_COMPILE
 from refti.paths.path import Leg
 from refti.references.base import Reference
-from refti.sampling.chains import exact_draws
 from refti.sampling.engine import Engine
 from refti.sampling.evaluation import values
-
-ROUNDS_FOR_INSIDE = 64  # times the wanted number of exact draws made to get enough inside
+from refti.sampling.tuning import TUNING
 
 
 def draw_start(
@@ -22,12 +23,12 @@ def draw_start(
 ) -> tuple[np.ndarray, np.ndarray, SupportShare]:
     """Exact draws inside the end's support, their delta and the share inside so far.
 
-    They are x[chain, dim], one for each chain, and delta[chain, draw] of a stretch.
+    They are x[chain, dim], one for each chain, and delta[chain, draw] of a block.
     """
-    wanted = engine.chains * engine.stretch
+    wanted = engine.chains * engine.block_length
     points: list[np.ndarray] = []
     deltas: list[np.ndarray] = []
-    for index in range(ROUNDS_FOR_INSIDE):
+    for index in range(TUNING.rounds_for_inside):
         x, delta, share = count_inside(leg, share, jax.random.fold_in(key, index), engine)
         points.append(x)
         deltas.append(delta)
@@ -38,23 +39,29 @@ def draw_start(
             f"None of {share.drawn} draws of the reference lie where the density is positive "
             "and finite. Use reference='covariance', or check the density's support."
         )
-    x, delta = (stretched(np.concatenate(parts), wanted) for parts in (points, deltas))
-    return x[:: engine.stretch], delta.reshape(engine.chains, engine.stretch), share
+    x, delta = (resize(np.concatenate(parts), wanted) for parts in (points, deltas))
+    return x[:: engine.block_length], delta.reshape(engine.chains, engine.block_length), share
 
 
 def count_inside(
     leg: Leg, share: SupportShare, key: jax.Array, engine: Engine
 ) -> tuple[np.ndarray, np.ndarray, SupportShare]:
-    """Those of a stretch of exact draws that are inside, delta there, and the share so far."""
+    """Those of a block of exact draws that are inside, delta there, and the share so far."""
     assert isinstance(leg.start, Reference)
-    count = engine.chains * engine.stretch
+    count = engine.chains * engine.block_length
     x = np.asarray(engine.meter.call(exact_draws, leg.start, key, count))
     end, delta = values(leg, x, engine.meter)
     inside = np.isfinite(delta)
-    return x[inside], delta[inside], shares.count_points(share, x, end)
+    return x[inside], delta[inside], count_points(share, x, end)
 
 
-def stretched(series: np.ndarray, length: int) -> np.ndarray:
+@partial(jax.jit, static_argnames="count", compiler_options=QUICK_COMPILE)
+def exact_draws(reference: Reference, key: Key[Array, ""], count: int) -> Float[Array, "draw dim"]:
+    """Independent draws of a reference."""
+    return jax.vmap(reference.sample)(jax.random.split(key, count))
+
+
+def resize(series: np.ndarray, length: int) -> np.ndarray:
     """The series at a given length: cut, or each value repeated about equally often.
 
     Repeats carry no information, which the autocorrelation of the series then shows.

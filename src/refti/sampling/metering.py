@@ -6,98 +6,75 @@ import time
 from threading import Lock
 from typing import Any
 
-import numpy as np
-
-from refti.draws.cost import Budget, Cost
+from refti.draws.cost import NOTHING, Budget, Cost
+from refti.sampling.evaluation_cache import EvaluationCache
 
 
 class OutOfBudgetError(Exception):
     """The budget is spent: a signal within a run, which ends with what it has."""
 
 
-class EvaluationCache:
-    """Log densities that a run knows already, so that none is evaluated twice at one point."""
-
-    MOST = 100_000
-
-    def __init__(self) -> None:
-        self._values: dict[tuple[int, bytes], float] = {}
-        self._lock = Lock()  # rungs run in threads, and one may forget what another looks up
-
-    def look_up(self, density: object, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Which of the points x[n, dim] are known, and the values [n] there; 0 elsewhere."""
-        with self._lock:
-            found = [self._values.get((id(density), row.tobytes())) for row in x]
-        known = np.array([value is not None for value in found], dtype=bool)
-        return known, np.array([0.0 if value is None else value for value in found])
-
-    def keep(self, density: object, x: np.ndarray, values: np.ndarray) -> None:
-        """Adds values, and forgets the oldest where there are too many."""
-        new = {(id(density), row.tobytes()): float(v) for row, v in zip(x, values, strict=True)}
-        with self._lock:
-            self._values.update(new)
-            while len(self._values) > self.MOST:
-                del self._values[next(iter(self._values))]
-
-
 class Meter:
-    """Counts evaluations, seconds and compiled programs while a run goes on."""
+    """Counts evaluations, seconds and compiled programs while a run goes on, within its budget.
 
-    def __init__(self, budget: Budget | None = None) -> None:
-        self._begun = time.perf_counter()
-        self._compile_seconds = 0.0
-        self._programs = 0
+    The budget is looked at before every call of a compiled program, which is a block of sampling
+    or a batch of evaluations. A meter `of_a_part` counts that part by itself, and all it counts
+    also counts here.
+    """
+
+    def __init__(self, budget: Budget | None = None, *, spent: Cost = NOTHING) -> None:
         self.budget = Budget() if budget is None else budget
-        self._lock = Lock()
-        self.gradients = 0
-        self.densities = 0
         self.cache = EvaluationCache()
+        self._begun = time.perf_counter()
+        self._spent = spent
+        self._lock = Lock()
+        self._whole: Meter | None = None
+
+    def of_a_part(self) -> Meter:
+        """A meter of one part of the run, which adds to this one and shares its cache."""
+        part = Meter(self.budget)
+        part.cache, part._whole = self.cache, self
+        return part
 
     def count(self, *, gradients: int = 0, densities: int = 0) -> None:
         """Adds evaluations; from any thread."""
-        with self._lock:
-            self.gradients += gradients
-            self.densities += densities
+        self._add(Cost(gradients, densities, 0.0, 0.0, 0))
 
     def reserve(self, densities: int) -> None:
-        """Counts densities before they are evaluated, or ends the run if there is no room."""
-        with self._lock:
-            if self.spent + densities > self.budget.evaluations or self.exhausted:
+        """Counts densities before they are evaluated; raises if the budget has no room for them."""
+        root = self if self._whole is None else self._whole
+        with root._lock:
+            if root.spent.evaluations + densities > self.budget.evaluations or root.exhausted:
                 raise OutOfBudgetError
-            self.densities += densities
+            root._spent += Cost(0, densities, 0.0, 0.0, 0)
+        if root is not self:
+            with self._lock:
+                self._spent += Cost(0, densities, 0.0, 0.0, 0)
 
     def call(self, program: Any, *arguments: Any, **options: Any) -> Any:
         """The program's result; the call's time counts as compiling if it built a new one."""
-        if self.exhausted:
+        root = self if self._whole is None else self._whole
+        if root.exhausted:
             raise OutOfBudgetError
         known, begun = program._cache_size(), time.perf_counter()
         result = program(*arguments, **options)
         if program._cache_size() > known:
-            with self._lock:
-                self._compile_seconds += time.perf_counter() - begun
-                self._programs += 1
+            self._add(Cost(0, 0, 0.0, time.perf_counter() - begun, 1))
         return result
 
     @property
     def exhausted(self) -> bool:
         """Whether the budget is spent."""
-        return self.spent >= self.budget.evaluations or self._seconds >= self.budget.seconds
+        spent = self.spent
+        return spent.evaluations >= self.budget.evaluations or spent.seconds >= self.budget.seconds
 
     @property
-    def spent(self) -> int:
-        """All evaluations so far."""
-        return self.gradients + self.densities
+    def spent(self) -> Cost:
+        """What was spent so far."""
+        return self._spent + Cost(0, 0, time.perf_counter() - self._begun, 0.0, 0)
 
-    @property
-    def _seconds(self) -> float:
-        return time.perf_counter() - self._begun
-
-    def read(self) -> Cost:
-        """The cost so far."""
-        return Cost(
-            gradient_evaluations=self.gradients,
-            density_evaluations=self.densities,
-            seconds=self._seconds,
-            compile_seconds=self._compile_seconds,
-            programs=self._programs,
-        )
+    def _add(self, cost: Cost) -> None:
+        with self._lock:
+            self._spent += cost
+        if self._whole is not None:
+            self._whole._add(cost)

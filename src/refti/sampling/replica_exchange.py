@@ -9,7 +9,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class Swaps:
+class Exchanged:
     """Positions after the rungs have traded, and which trades were made.
 
     Attributes:
@@ -25,13 +25,13 @@ class Swaps:
     accepted: np.ndarray
 
 
-def swapped(
+def exchange(
     lambdas: Sequence[float] | np.ndarray,
     x: np.ndarray,
     delta: np.ndarray,
     parity: int,
     rng: np.random.Generator,
-) -> Swaps:
+) -> Exchanged:
     """What Metropolis makes of trading positions between every other pair of neighbours.
 
     Rungs k and k + 1 trade the positions of a chain with probability
@@ -59,4 +59,4 @@ def swapped(
         x[pair, trade], x[pair + 1, trade] = x[pair + 1, trade], x[pair, trade]
         moved[[pair, pair + 1]] |= trade.any()
         tried[pair], accepted[pair] = chains, int(trade.sum())
-    return Swaps(x, moved, tried, accepted)
+    return Exchanged(x, moved, tried, accepted)

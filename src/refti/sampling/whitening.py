@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import Any, NamedTuple
 
 import jax.numpy as jnp
 import numpy as np
 
-from refti.sampling.chains import Whitening
+
+class Whitening(NamedTuple):
+    """The affine map x = location + factor @ u that makes a rung's density round."""
+
+    location: Any  # Float[Array, " dim"], on the host or the device
+    factor: Any  # Float[Array, "dim dim"]
 
 
 def whitening(location: np.ndarray, factor: np.ndarray) -> Whitening:
@@ -16,12 +22,12 @@ def whitening(location: np.ndarray, factor: np.ndarray) -> Whitening:
 
 
 @cache
-def plain(dim: int) -> Whitening:
+def identity(dim: int) -> Whitening:
     """The map that changes nothing."""
     return whitening(np.zeros(dim), np.eye(dim))
 
 
-def of_draws(x: np.ndarray) -> Whitening:
+def whitening_of(x: np.ndarray) -> Whitening:
     """The whitening of draws x[draw, dim], its covariance shrunk towards the diagonal."""
     location = x.mean(axis=0)
     deviation = x - location
@@ -32,7 +38,7 @@ def of_draws(x: np.ndarray) -> Whitening:
     return whitening(location, np.linalg.cholesky(shrunk))
 
 
-def refit(current: Whitening, x: np.ndarray, *, apart: bool) -> Whitening:
+def refit(current: Whitening, x: np.ndarray, *, on_separate_modes: bool) -> Whitening:
     """The whitening of recent draws x[chain, draw, dim], shrunk towards the current one.
 
     In current coordinates the draws' covariance should be the identity; with few draws for the
@@ -45,7 +51,7 @@ def refit(current: Whitening, x: np.ndarray, *, apart: bool) -> Whitening:
     u = np.linalg.solve(factor, (x - location).reshape(-1, dim).T).T
     centre = u.mean(axis=0)
     by_chain = u.reshape(x.shape)
-    middle = by_chain.mean(axis=1, keepdims=True) if apart else centre
+    middle = by_chain.mean(axis=1, keepdims=True) if on_separate_modes else centre
     deviation = (by_chain - middle).reshape(-1, dim)
     covariance = (deviation.T @ deviation + dim * np.eye(dim)) / (len(deviation) + dim)
     if not np.isfinite(covariance).all():

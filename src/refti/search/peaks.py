@@ -33,6 +33,16 @@ class Modes:
     spread: np.ndarray | None = None
 
     @property
+    def are_separate(self) -> bool:
+        """Whether there are several, each of which chains may sit on."""
+        return self.mode.factor() is not None and len(self.peaks) > 1
+
+    @property
+    def count(self) -> int:
+        """How many were found."""
+        return len(self.peaks) if self.are_separate else 1
+
+    @property
     def factor(self) -> np.ndarray:
         """The spread about the mode as a factor of a covariance; the identity if it has none."""
         factor = self.mode.factor()

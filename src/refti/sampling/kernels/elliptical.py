@@ -17,20 +17,79 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import jax
 import numpy as np
 
-LEAST_ANGLE = 1e-9  # at which a bracket has shrunk to the present point
+from refti.sampling.density_along_leg import OUTSIDE
+from refti.sampling.evaluation import remembered_values, values_on_rung
+from refti.sampling.kernels.base import Iterations, RungDensity, Trace
+from refti.sampling.kernels.step_size import StepSize
+from refti.sampling.metering import Meter
+from refti.sampling.tuning import TUNING
 
 
-class Standing(NamedTuple):
+class State(NamedTuple):
     """Where the chains of a rung stand, x[chain, dim], and log q_lam there."""
 
     x: np.ndarray
     log_density: np.ndarray
 
 
+@dataclass(frozen=True)
+class Elliptical:
+    """Chains that need nothing but values of the density."""
+
+    name: str = "elliptical"
+    summary: str = "elliptical slices and leaps: no gradients; what refti.from_callable gets"
+    needs_gradient: bool = False
+    has_step_size: bool = False
+
+    def start(self, density: RungDensity, x: np.ndarray, meter: Meter) -> State:
+        """The state of chains at x[chain, dim]."""
+        x = np.array(x, dtype=np.float64)
+        return State(x, values_on_rung(density.leg, density.lam, x, meter))
+
+    def advance(
+        self,
+        density: RungDensity,
+        state: State,
+        step_size: StepSize | None,
+        key: jax.Array,
+        iterations: Iterations,
+        meter: Meter,
+    ) -> tuple[State, StepSize | None, Trace]:
+        """The state after some moves of every chain, and their trace; there is no step size."""
+        location, factor = (np.asarray(a) for a in density.whitening)
+        moved = advance(
+            lambda x: values_on_rung(density.leg, density.lam, x, meter),
+            state,
+            Base(location, factor, TUNING.elliptical_freedom),
+            iterations.count,
+            np.random.default_rng(np.asarray(jax.random.key_data(key))),
+        )
+        x, shape = moved.x, moved.log_density.shape
+        # What the moves have looked at is known; only at the start of a leg the end is not yet.
+        _, delta = remembered_values(density.leg, x.reshape(-1, x.shape[2]), meter)
+        trace = Trace(
+            x=x,
+            log_density=moved.log_density,
+            delta=np.where(np.isfinite(delta), delta, OUTSIDE).reshape(shape),
+            acceptance=1 / moved.evaluations,
+            divergent=np.zeros(shape, dtype=bool),
+            gradients=moved.evaluations,
+        )
+        return State(x[:, -1], moved.log_density[:, -1]), step_size, trace
+
+    def position(self, density: RungDensity, state: State) -> np.ndarray:
+        """Where the chains stand, x[chain, dim]."""
+        return state.x
+
+
+ELLIPTICAL = Elliptical()
+
+
 @dataclass(frozen=True, eq=False)
-class Strolls:
+class Moved:
     """What some moves of every chain leave behind, axes chain, draw, dim."""
 
     x: np.ndarray
@@ -68,25 +127,25 @@ class Base:
         return np.sqrt(0.5 * (self.freedom + squares) / rng.gamma(shape, size=len(squares)))
 
 
-def strolled(
+def advance(
     log_density: Callable[[np.ndarray], np.ndarray],
-    start: Standing,
+    start: State,
     base: Base,
     moves: int,
     rng: np.random.Generator,
-) -> Strolls:
+) -> Moved:
     """So many moves of every chain, begun where they stand.
 
     Every evaluation is of a point that a chain must know of. All chains are under way at all
     times, each on a move of its own, until it has made them all.
     """
     walk = _Walk(log_density, start, base, moves, rng)
-    lanes = np.arange(len(start.x))
-    walk.set_out(lanes)
-    while len(lanes):
-        arrived = walk.step(lanes)
+    under_way = np.arange(len(start.x))
+    walk.set_out(under_way)
+    while len(under_way):
+        arrived = walk.step(under_way)
         walk.set_out(arrived[walk.done[arrived] < moves])
-        lanes = np.flatnonzero(walk.done < moves)
+        under_way = np.flatnonzero(walk.done < moves)
     return walk.kept
 
 
@@ -96,70 +155,70 @@ class _Walk:
     def __init__(
         self,
         log_density: Callable[[np.ndarray], np.ndarray],
-        start: Standing,
+        start: State,
         base: Base,
         moves: int,
         rng: np.random.Generator,
     ):
-        chains, self.dim = start.x.shape
+        count, self.dim = start.x.shape
         self.log_density, self.base, self.rng = log_density, base, rng
-        self.kept = Strolls(
-            np.empty((chains, moves, self.dim)),
-            np.empty((chains, moves)),
-            np.zeros((chains, moves), dtype=int),
+        self.kept = Moved(
+            np.empty((count, moves, self.dim)),
+            np.empty((count, moves)),
+            np.zeros((count, moves), dtype=int),
         )
         self.x, self.value = start.x.copy(), start.log_density.copy()
         self.u = base.whitened(self.x)
         self.excess = self.value - base.log_density(self.u)
-        self.done = np.zeros(chains, dtype=int)
+        self.done = np.zeros(count, dtype=int)
         self.other = np.empty_like(self.u)
-        self.level, self.angle, self.low, self.high = np.empty((4, chains))
+        self.level, self.angle, self.low, self.high = np.empty((4, count))
 
-    def set_out(self, lanes: np.ndarray) -> None:
+    def set_out(self, chains: np.ndarray) -> None:
         """Begins a move of these chains: the other point, the level and the first angle."""
-        rng, count = self.rng, len(lanes)
-        leaps = self._leaps(lanes)
+        rng, count = self.rng, len(chains)
+        leaps = self._leaps(chains)
         # A leap is to a draw of the base itself; an ellipse goes through one of that Gaussian of
         # the mixture to which the present point belongs.
-        squares = np.einsum("nd,nd->n", self.u[lanes], self.u[lanes])
+        squares = np.einsum("nd,nd->n", self.u[chains], self.u[chains])
         scales = np.where(
             leaps,
             self.base.scales(np.zeros(count), 0, rng),
             self.base.scales(squares, self.dim, rng),
         )
-        self.other[lanes] = scales[:, None] * rng.normal(size=(count, self.dim))
-        self.level[lanes] = self.excess[lanes] + np.log(rng.uniform(size=count))
+        self.other[chains] = scales[:, None] * rng.normal(size=(count, self.dim))
+        self.level[chains] = self.excess[chains] + np.log(rng.uniform(size=count))
         angle = np.where(leaps, np.pi / 2, rng.uniform(0, 2 * np.pi, size=count))
-        self.angle[lanes], self.low[lanes], self.high[lanes] = angle, angle - 2 * np.pi, angle
+        self.angle[chains], self.low[chains], self.high[chains] = angle, angle - 2 * np.pi, angle
 
-    def step(self, lanes: np.ndarray) -> np.ndarray:
+    def step(self, chains: np.ndarray) -> np.ndarray:
         """Evaluates one point for each of these chains; those whose move has ended."""
-        angle = self.angle[lanes]
-        u = np.cos(angle)[:, None] * self.u[lanes] + np.sin(angle)[:, None] * self.other[lanes]
-        leaps = self._leaps(lanes)
-        u[leaps] = self.other[lanes[leaps]]
+        angle = self.angle[chains]
+        u = np.cos(angle)[:, None] * self.u[chains] + np.sin(angle)[:, None] * self.other[chains]
+        leaps = self._leaps(chains)
+        u[leaps] = self.other[chains[leaps]]
         x = self.base.at(u)
         value = self.log_density(x)
         excess = value - self.base.log_density(u)
-        self.kept.evaluations[lanes, self.done[lanes]] += 1
-        moved = excess > self.level[lanes]
-        to = lanes[moved]
+        self.kept.evaluations[chains, self.done[chains]] += 1
+        moved = excess > self.level[chains]
+        to = chains[moved]
         self.u[to], self.x[to] = u[moved], x[moved]
         self.value[to], self.excess[to] = value[moved], excess[moved]
-        ended = moved | leaps | (np.abs(angle) < LEAST_ANGLE)
-        self._shrink(lanes[~ended])
-        arrived = lanes[ended]
+        ended = moved | leaps | (np.abs(angle) < TUNING.least_angle)
+        self._shrink(chains[~ended])
+        arrived = chains[ended]
         self.kept.x[arrived, self.done[arrived]] = self.x[arrived]
         self.kept.log_density[arrived, self.done[arrived]] = self.value[arrived]
         self.done[arrived] += 1
         return arrived
 
-    def _leaps(self, lanes: np.ndarray) -> np.ndarray:
-        return self.done[lanes] % 2 == 1
+    def _leaps(self, chains: np.ndarray) -> np.ndarray:
+        return self.done[chains] % 2 == 1
 
-    def _shrink(self, lanes: np.ndarray) -> None:
+    def _shrink(self, chains: np.ndarray) -> None:
         """Draws the bracket in to the angle that was too low, and another angle within it."""
-        angle = self.angle[lanes]
-        self.low[lanes] = np.where(angle < 0, angle, self.low[lanes])
-        self.high[lanes] = np.where(angle < 0, self.high[lanes], angle)
-        self.angle[lanes] = self.rng.uniform(self.low[lanes], self.high[lanes])
+        angle = self.angle[chains]
+        self.low[chains] = np.where(angle < 0, angle, self.low[chains])
+        self.high[chains] = np.where(angle < 0, self.high[chains], angle)
+        self.angle[chains] = self.rng.uniform(self.low[chains], self.high[chains])

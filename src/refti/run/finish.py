@@ -1,0 +1,137 @@
+"""The end of a run: the checks that need more than the draws, and the result that is built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import xarray
+
+from refti.checks.check import Check
+from refti.checks.of_run import check_modes, check_peak, check_solver
+from refti.draws.cost import Cost
+from refti.models.model import Model
+from refti.models.rejections import Rejections
+from refti.results.result import Evidence, LogRatio
+from refti.results.rungs import RungSummary, summarise_rungs
+from refti.run.conclude import shares_of
+from refti.run.problem import Problem
+from refti.run.rounds import RunState
+from refti.sampling.leg_sample import LegSample
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What the models had rejected, and what was spent, at some moment of a run."""
+
+    rejections: tuple[Rejections | None, ...]
+    evaluations: int
+
+    @property
+    def stopped(self) -> int:
+        """How many densities the models had given up for taking too long."""
+        return sum(one.stopped for one in self.rejections if one is not None)
+
+
+def count(problem: Problem, cost: Cost) -> Counts:
+    """The counts at this moment."""
+    return Counts(tuple(model.rejections() for model in problem.models), cost.evaluations)
+
+
+def check_run(state: RunState, planned: Counts, sampled: Counts) -> list[Check]:
+    """The checks that need more than the draws, from counts before and after the sampling."""
+    problem, pilot = state.problem, state.plan.pilot
+    checks = [check_modes(pilot.modes.count, problem.settings.chains)]
+    if not pilot.is_users:
+        height = pilot.modes.mode.log_density - float(np.median(pilot.log_density))
+        # A ratio of evidences does not tell what is little beside either.
+        is_evidence = problem.kind is Evidence
+        log_z = state.conclusion.estimates["mbar"].value if is_evidence else float("nan")
+        checks.append(check_peak(height, pilot.modes.mode.log_mass - log_z, problem.model.dim))
+    stopped = sampled.stopped - planned.stopped
+    if stopped:
+        checks.append(check_solver(stopped / (sampled.evaluations - planned.evaluations)))
+    return checks
+
+
+def build_result(
+    state: RunState, *, checks: Sequence[Check], cost: Cost, found: Mapping[str, Any]
+) -> Evidence | LogRatio:
+    """The state's conclusion, with the checks of the run and what it found."""
+    problem, conclusion = state.problem, state.conclusion
+    chosen = conclusion.estimates[problem.settings.estimator]
+    return problem.kind(
+        value=chosen.value,
+        error=chosen.error,
+        estimates=conclusion.estimates,
+        checks=(*conclusion.checks, *checks),
+        draws=tuple(sample.draws for sample in conclusion.samples),
+        posterior=_posterior(problem.model, conclusion.samples[-1].end_points),
+        cost=cost,
+        settings=problem.settings.record(),
+        found={**_found_on_path(state), **found},
+        rungs=_rungs(conclusion.samples),
+    )
+
+
+def told_by_models(problem: Problem, before: Counts) -> dict[str, Any]:
+    """What the models' own languages have to say: what they are, and the points they rejected."""
+    sources = dict.fromkeys(model.source for model in problem.models)
+    told: dict[str, Any] = {"source": ", ".join(sources)}
+    for model, seen in zip(problem.models, before.rejections, strict=True):
+        now = model.rejections()
+        new = None if now is None else now.since(seen)
+        if new is not None:
+            told.setdefault("rejected", new.record())
+    return told
+
+
+def _found_on_path(state: RunState) -> dict[str, Any]:
+    """What the run chose by itself, as plain values."""
+    plan, choice = state.plan, state.plan.choice
+    starts, ends = shares_of(state.conclusion.samples)
+    found: dict[str, Any] = {
+        "path": plan.path.name,
+        "log_z_start": plan.path.log_z_start,
+        "shares": [[share.inside, share.drawn] for share in starts],
+        "end_shares": [[share.inside, share.drawn] for share in ends],
+        "rounds": state.rounds,
+        "modes": plan.pilot.modes.count,
+        "pilot": plan.pilot.why,
+    }
+    if choice is not None:
+        found["chosen_reference"] = choice.family
+        found["chosen_because"] = choice.reason
+        found["lengths"] = {name: float(value) for name, value in choice.lengths.items()}
+    return found
+
+
+def _rungs(samples: Sequence[LegSample]) -> tuple[RungSummary, ...]:
+    return tuple(
+        rung
+        for leg, sample in enumerate(samples)
+        for rung in summarise_rungs(
+            leg,
+            sample.draws,
+            divergences=sample.divergences,
+            exchanges=sample.exchanges,
+            acceptance=sample.acceptance,
+            gradients=sample.gradients,
+        )
+    )
+
+
+def _posterior(model: Model, x: np.ndarray) -> xarray.Dataset:
+    chains, count, dim = x.shape
+    values = model.space.constrain_all(x.reshape(-1, dim))
+    return xarray.Dataset(
+        {
+            name: (
+                ("chain", "draw", *(f"{name}_dim_{i}" for i in range(value.ndim - 1))),
+                value.reshape(chains, count, *value.shape[1:]),
+            )
+            for name, value in values.items()
+        }
+    )

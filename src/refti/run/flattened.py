@@ -1,0 +1,53 @@
+"""Chains on the flattened density, which come to modes that a climb from near or far would miss."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from refti.paths.path import Leg
+from refti.references.gaussian import gaussian
+from refti.run.problem import End
+from refti.run.tuning import PILOT
+from refti.sampling.block import Rung
+from refti.sampling.engine import Engine
+from refti.sampling.kernels.base import Trace
+from refti.sampling.rung import advance, place_chains
+from refti.sampling.streams import Stream
+from refti.sampling.whitening import whitening
+
+
+def explore_flattened(end: End, engine: Engine, mode: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    """Where chains on the flattened density come to, x[n, dim].
+
+    The density to the power 1 / T is wider by the root of T, and the dips in it are T times
+    shallower: modes 30 spreads apart are one hill at T = 100. Given are the last points of chains,
+    and as many that are highest for their distance.
+    """
+    leg = Leg(gaussian(mode, PILOT.widest * factor, 0.0), end.model.density)
+    x = np.broadcast_to(mode, (engine.chains, len(mode)))
+    flattenings, last, highest = PILOT.flattenings, engine.chains, engine.chains
+    if not end.leg.has_gradient:
+        flattenings, last, highest = PILOT.flattenings_by_values, 2, 4
+        engine = replace(engine, block_length=PILOT.flattened_moves_by_values)
+    found = []
+    for index, flattening in enumerate(flattenings):
+        wider = whitening(mode, np.sqrt(flattening) * factor)
+        rung = place_chains(leg, 1 / flattening, x, wider, engine)
+        rung = replace(rung, most_steps=PILOT.flattened_steps)
+        key = engine.key(Stream.FLATTENED, int(end.lam), index)
+        _, trace, _ = advance(leg, rung, key, engine, adapting=True)
+        x = np.asarray(trace.x[:, -1])
+        found += [x[:last], _highest_for_distance(trace, rung)[:highest]]
+    return np.concatenate(found)
+
+
+def _highest_for_distance(trace: Trace, rung: Rung) -> np.ndarray:
+    """The trace's points x[n, dim], first those far higher than a Gaussian is at their distance."""
+    x = np.asarray(trace.x).reshape(-1, trace.x.shape[-1])
+    value = np.ravel(trace.log_density) + (1 - rung.lam) * np.ravel(trace.delta)
+    location, factor = (np.asarray(a) for a in rung.whitening)
+    squares = np.sum(np.linalg.solve(factor, (x - location).T) ** 2, axis=0)
+    depth = (value.max() - value) / (1e-3 + squares)
+    return x[np.argsort(depth)]

@@ -1,0 +1,92 @@
+"""The numbers that a run works by, from its pilot to its last round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from refti.tuning import tuned
+
+
+@dataclass(frozen=True)
+class PilotTuning:
+    """How the posterior is found and first drawn from."""
+
+    block_length: int = tuned(25, "iterations between two looks at a run: exchanges, progress")
+    warmup: int = tuned(300, "iterations in which chains find a density")
+    warmup_by_values: int = tuned(
+        75, "where chains have only coordinates to learn, and evaluations are dear"
+    )
+    blocks: int = tuned(5, "of the pilot that are kept")
+    blocks_by_values: int = tuned(2, "where evaluations are dear; more follow where they help")
+    blocks_to_compare: int = tuned(2, "drawn to compare the user's posterior draws with")
+    most_unlike: float = tuned(
+        3.0, "standard deviations of the log density between the user's draws and ours"
+    )
+    tries_to_get_inside: int = tuned(
+        20, "times the distance of a start from its peak is halved while outside the support"
+    )
+    flattenings: tuple[float, ...] = tuned(
+        (10.0, 10.0, 30.0, 100.0, 100.0, 1000.0),
+        "T of the density to the power 1 / T, on which other modes are searched for",
+    )
+    flattenings_by_values: tuple[float, ...] = tuned(
+        (10.0, 100.0, 1000.0), "where evaluations are dear"
+    )
+    flattened_moves_by_values: int = tuned(12, "of each chain on each of those")
+    flattened_steps: int = tuned(
+        32, "of a trajectory there; short of ground it would take as many as it may"
+    )
+    widest: float = tuned(1000.0, "spreads of the mode within which flattened chains stay")
+    dense_operations: float = tuned(
+        1e-9, "seconds for each dim^3 of a mode search, some thirty operations on one core"
+    )
+
+
+@dataclass(frozen=True)
+class ReferenceChoiceTuning:
+    """How the reference is chosen."""
+
+    short: float = tuned(
+        1.25, "a length at which two rungs overlap well: no better family is looked for"
+    )
+    short_by_values: float = tuned(0.6, "the same where evaluations are dear and programs are not")
+    worth_compiling: float = tuned(
+        400, "draws that a shaped family must save, for it has programs to compile"
+    )
+    worth_compiling_by_values: float = tuned(50, "the same where evaluations are dear")
+    draws_a_dimension: int = tuned(
+        50, "of the pilot, beyond which a covariance hardly gains by more"
+    )
+    most_pilot_draws: int = tuned(20_000, "beyond which draws are better spent on the estimate")
+    close: float = tuned(1.2, "times the shortest length, within which a family is measured again")
+    still_shorter: float = tuned(
+        0.95, "of the length before that twice the draws must come down to, to be doubled again"
+    )
+    densest: int = tuned(1500, "dimensions beyond which a full covariance is not fitted")
+    no_way: float = tuned(1e6, "the length to a reference that has no draw inside the support")
+
+
+@dataclass(frozen=True)
+class RoundsTuning:
+    """How sampling goes on, and when it ends."""
+
+    warmup_beside: int = tuned(150, "iterations of chains begun where those of the next rung stand")
+    warmup_beside_by_values: int = tuned(50, "the same where evaluations are dear")
+    first_round: int = tuned(4, "scans; every round makes as many again as were made so far")
+    rounds: int = tuned(10, "at most: 2,048 scans of every leg")
+    most_moves: int = tuned(8, "iterations for each draw that is kept")
+    rounds_to_shorten_steps: int = tuned(4, "in which divergences may be mended by shorter steps")
+    rounds_before_giving_up: int = tuned(
+        3, "after which the rate so far tells whether the target is within the budget"
+    )
+    refits: int = tuned(2, "of the reference to the draws of the run itself")
+    refit_gain: float = tuned(0.7, "of the present length that a refitted one must come down to")
+    prior_evaluations: tuple[int, int] = tuned(
+        (200_000, 500_000), "least and most for the prior's integral, which is to cost no more"
+    )
+    prior_target_error: float = tuned(0.05, "nats, at which a missing constant is seen")
+
+
+PILOT = PilotTuning()
+REFERENCE_CHOICE = ReferenceChoiceTuning()
+ROUNDS = RoundsTuning()

@@ -1,0 +1,175 @@
+"""Kernels that follow gradients: the chains of a rung side by side in one compiled program.
+
+Every program takes the leg and lambda as arguments, so every rung of every ladder, a new reference
+of the same family, other data or another seed runs what is already compiled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from blackjax.mcmc import hmc
+from jaxtyping import Array, Bool, Float, Int, Key
+
+from refti.models.density import QUICK_COMPILE
+from refti.paths.path import Leg
+from refti.sampling.density_along_leg import Position, whitened
+from refti.sampling.kernels.base import HostOrDevice, Iterations, RungDensity, Trace
+from refti.sampling.kernels.step_size import StepSize, adapt
+from refti.sampling.metering import Meter
+from refti.sampling.tuning import TUNING
+from refti.sampling.whitening import Whitening
+
+Move = Callable[..., tuple[hmc.HMCState, Any]]
+"""One iteration of one chain: (key, state, log_density, step size, length, most steps)."""
+
+
+class Chains(NamedTuple):
+    """Where the chains of a rung stand, in whitened coordinates u[chain, dim]."""
+
+    u: Any
+    log_density: Any  # [chain]
+    gradient: Any  # [chain, dim]
+    delta: Any  # [chain]
+
+
+@dataclass(frozen=True)
+class GradientKernel:
+    """A kernel whose moves follow the gradient with an adapted step size."""
+
+    name: str
+    summary: str
+    move: Move
+    needs_gradient: bool = True
+    has_step_size: bool = True
+
+    def start(self, density: RungDensity, x: np.ndarray, meter: Meter) -> Chains:
+        """The state of chains at x[chain, dim]."""
+        meter.count(gradients=len(x))
+        location, factor = (np.asarray(a) for a in density.whitening)
+        u = np.ascontiguousarray(np.linalg.solve(factor, (x - location).T).T)
+        return meter.call(
+            evaluate_chains, density.leg, jnp.asarray(density.lam), density.whitening, u
+        )
+
+    def advance(
+        self,
+        density: RungDensity,
+        state: Chains,
+        step_size: StepSize | None,
+        key: jax.Array,
+        iterations: Iterations,
+        meter: Meter,
+    ) -> tuple[Chains, StepSize | None, Trace]:
+        """The state and the step size after some iterations of every chain, and their trace."""
+        state, step_size, trace = meter.call(
+            _advance,
+            density.leg,
+            jnp.asarray(density.lam),
+            density.whitening,
+            state,
+            step_size,
+            key,
+            jnp.asarray(TUNING.trajectory_length),
+            jnp.asarray(iterations.most_steps),
+            jnp.asarray(iterations.target_acceptance),
+            jnp.asarray(iterations.adapting),
+            move=self.move,
+            count=iterations.count,
+        )
+        trace = Trace(*(np.asarray(a) for a in trace))
+        meter.count(gradients=int(trace.gradients.sum()))
+        return state, step_size, trace
+
+    def position(self, density: RungDensity, state: Chains) -> np.ndarray:
+        """Where the chains stand, x[chain, dim]."""
+        location, factor = (np.asarray(a) for a in density.whitening)
+        return location + np.asarray(state.u) @ factor.T
+
+
+@partial(jax.jit, compiler_options=QUICK_COMPILE)
+def evaluate_chains(
+    leg: Leg, lam: Float[Array, ""], whitening: Whitening, u: Float[HostOrDevice, "chain dim"]
+) -> Chains:
+    """The state of chains at the given positions, which are whitened."""
+    density = whitened(leg, lam, *whitening)
+
+    def one(u: Array) -> Chains:
+        state = hmc.init((u, jnp.zeros((), u.dtype)), density)
+        return Chains(u, state.logdensity, *state.logdensity_grad)
+
+    return jax.vmap(one)(jnp.asarray(u))
+
+
+@partial(jax.jit, static_argnames=("move", "count"), compiler_options=QUICK_COMPILE)
+def _advance(
+    leg: Leg,
+    lam: Float[Array, ""],
+    whitening: Whitening,
+    chains: Chains,
+    steps: StepSize,
+    key: Key[Array, ""],
+    length: Float[Array, ""],
+    most_steps: Int[Array, ""],
+    target_acceptance: Float[Array, ""],
+    adapting: Bool[Array, ""],
+    *,
+    move: Move,
+    count: int,
+) -> tuple[Chains, StepSize, Trace]:
+    """The chains after some iterations, their step size, and their trace.
+
+    Trajectories have this length, in no more than the largest number of steps; the step size
+    moves towards acceptance at the target while adapting.
+    """
+    density = whitened(leg, lam, *whitening)
+
+    def iterate(carried: Any, key: Array) -> Any:
+        state, steps = carried
+        jitter_key, chains_key = jax.random.split(key)
+        # One jitter for all chains: they run in step, so different lengths would only wait.
+        jitter = jax.random.uniform(jitter_key, minval=0.5, maxval=1.5)
+        keys = jax.random.split(chains_key, len(state.logdensity))
+        log_size = jnp.where(adapting, steps.log_step_size, steps.log_step_size_avg)
+        size = jnp.minimum(jnp.exp(log_size), TUNING.largest_step)
+        state, info = jax.vmap(
+            lambda key, state: move(key, state, density, size, jitter * length, most_steps)
+        )(keys, state)
+        acceptance, inside = jnp.nan_to_num(info.acceptance_rate), jnp.isfinite(info.energy)
+        adapted = adapt(steps, target_acceptance, _acceptance_inside(acceptance, inside))
+        steps = jax.tree.map(lambda new, old: jnp.where(adapting, new, old), adapted, steps)
+        u, _ = state.position
+        _, delta = state.logdensity_grad
+        # Leaving the support is a rejection like any other, not a failure of the integrator.
+        divergent = info.is_divergent & inside
+        trace = Trace(u, state.logdensity, delta, acceptance, divergent, info.num_integration_steps)
+        return (state, steps), trace
+
+    (state, steps), trace = jax.lax.scan(
+        iterate, (_blackjax_state(chains), steps), jax.random.split(key, count)
+    )
+    trace = jax.tree.map(lambda a: jnp.moveaxis(a, 0, 1), trace)
+    trace = trace._replace(x=whitening.location + trace.x @ whitening.factor.T)
+    return Chains(state.position[0], state.logdensity, *state.logdensity_grad), steps, trace
+
+
+def _blackjax_state(chains: Chains) -> hmc.HMCState:
+    position: Position = chains.u, jnp.zeros_like(chains.log_density)
+    return hmc.HMCState(position, chains.log_density, (chains.gradient, chains.delta))
+
+
+def _acceptance_inside(
+    acceptance: Float[Array, " chain"], inside: Bool[Array, " chain"]
+) -> Float[Array, ""]:
+    """The acceptance rate among trajectories that stayed inside the support.
+
+    A shorter step does not keep a trajectory from an edge it runs across, so those that left must
+    not drive the step size to zero. Where more than half left, the step may well be the reason.
+    """
+    return jnp.mean(acceptance) / jnp.maximum(jnp.mean(inside), 0.5)

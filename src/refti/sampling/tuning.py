@@ -1,0 +1,50 @@
+"""The numbers that sampling works by."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from refti.tuning import tuned
+
+
+@dataclass(frozen=True)
+class SamplingTuning:
+    """How chains move, are warmed up, and how a leg gets its rungs."""
+
+    trajectory_length: float = tuned(
+        np.pi / 2, "a quarter turn, which forgets the start on a standard normal"
+    )
+    target_acceptance: float = tuned(0.85, "the share of moves accepted that steps are adapted to")
+    largest_step: float = tuned(
+        0.7,
+        "in a few dimensions the target acceptance is reached with steps that diverge on thin "
+        "tails (a quartic, the log of a bounded parameter); this bound costs little",
+    )
+    first_step: float = tuned(0.7, "times dim^(-1/4), the scaling of HMC, before steps are adapted")
+    most_steps: int = tuned(256, "leapfrog steps of one HMC trajectory")
+    most_doublings: int = tuned(8, "of a NUTS trajectory: as many steps as HMC may have")
+    few_divergences: float = tuned(
+        0.001, "the share of iterations above which warm-up asks for a larger acceptance"
+    )
+    step_left: float = tuned(0.6, "of a step where too many trajectories diverged")
+    elliptical_freedom: float = tuned(
+        5.0, "degrees of freedom of the base of elliptical moves: heavier tails than a Gaussian's"
+    )
+    least_angle: float = tuned(1e-9, "at which a bracket has shrunk to the present point")
+    batch_widths: tuple[int, ...] = tuned(
+        (16, 256), "points for which a density is compiled where their number varies"
+    )
+    rounds_for_inside: int = tuned(
+        64, "times the wanted number of exact draws made to get enough inside the support"
+    )
+    probes: int = tuned(2, "scans between two looks at the ladder")
+    passes: int = tuned(10, "times the ladder is looked at while it is built")
+    most_rungs: int = tuned(64, "of one leg; a longer ladder asks for a better reference")
+    remembered_values: int = tuned(
+        100_000, "log densities kept so that none is evaluated twice; some tens of megabytes"
+    )
+
+
+TUNING = SamplingTuning()
