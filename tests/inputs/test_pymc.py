@@ -113,13 +113,11 @@ BY_JAX = [
     autoregression,
     missing,
 ]
-BY_NUMBA = [censored, truncated]
+# Numba takes seconds for each, so one is enough outside of the long tests.
+BY_NUMBA = [truncated, pytest.param(censored, marks=pytest.mark.long)]
 # On processors with fused multiply-add, JAX's gradients of it are off by anything.
-EITHER = latent_process
-EVERY = pytest.mark.parametrize(
-    "write",
-    [*BY_JAX, truncated, *(pytest.param(f, marks=pytest.mark.long) for f in (censored, EITHER))],
-)
+EITHER = pytest.param(latent_process, marks=pytest.mark.long)
+EVERY = pytest.mark.parametrize("write", [*BY_JAX, *BY_NUMBA, EITHER])
 
 
 def written(write: Callable[[], object]) -> pm.Model:
@@ -140,11 +138,17 @@ def points(model: refti.Model, count: int = 20) -> np.ndarray:
     return model.start + np.random.default_rng(1).uniform(-1, 1, (count, model.dim))
 
 
+@cache
+def initial(source: pm.Model) -> dict[str, np.ndarray]:
+    """PyMC's own initial point, for which it compiles a function each time."""
+    return source.initial_point()
+
+
 def point(source: pm.Model, x: np.ndarray) -> dict[str, np.ndarray]:
     """Coordinates as PyMC's own functions take them, cut by its own initial point."""
-    initial, parts, begin = source.initial_point(), {}, 0
+    parts, begin = {}, 0
     for value in source.value_vars:
-        shape = np.shape(initial[value.name])
+        shape = np.shape(initial(source)[value.name])
         end = begin + int(np.prod(shape))
         parts[value.name] = x[begin:end].reshape(shape)
         begin = end
@@ -216,19 +220,30 @@ def test_numba_is_taken_where_jax_lacks_an_operation_and_the_source_says_which(w
     assert "erfcx" in source
 
 
+def normal_prior(x: np.ndarray) -> float:
+    """The log density of the mean and the spread that truncated and censored data have."""
+    return stats.norm.logpdf(x[0]) + stats.halfnorm.logpdf(np.exp(x[1])) + x[1]
+
+
+def test_the_truncated_likelihood_is_scipys():
+    _, model = taken(truncated)
+    x = np.array([0.3, -0.2])
+    normal = stats.norm(x[0], np.exp(x[1]))
+    likelihood = normal.logpdf(np.abs(DATA)) - normal.logsf(0)
+    expected = normal_prior(x) + likelihood.sum()
+    assert float(model.log_density(x)) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.long
 def test_the_censored_likelihood_is_scipys():
     _, model = taken(censored)
     x = np.array([0.3, -0.2])
-    mean, spread = x[0], np.exp(x[1])
-    normal = stats.norm(mean, spread)
-    inside = DATA[np.abs(DATA) < 0.5]
+    normal = stats.norm(x[0], np.exp(x[1]))
     expected = (
-        stats.norm.logpdf(mean)
-        + stats.halfnorm.logpdf(spread)
-        + x[1]
+        normal_prior(x)
         + np.sum(DATA <= -0.5) * normal.logcdf(-0.5)
         + np.sum(DATA >= 0.5) * normal.logsf(0.5)
-        + normal.logpdf(inside).sum()
+        + normal.logpdf(DATA[np.abs(DATA) < 0.5]).sum()
     )
     assert float(model.log_density(x)) == pytest.approx(expected, rel=1e-12)
 
@@ -316,7 +331,7 @@ def test_global_settings_stay_as_they_are():
     assert not jax.config.jax_enable_x64
 
 
-def test_a_numba_density_serves_many_lanes_and_both_passes(x64):
+def test_a_numba_density_serves_many_chains_and_both_passes(x64):
     source, model = taken(truncated)
     x = jnp.asarray(points(model, 6).reshape(2, 3, model.dim))
     one = jax.value_and_grad(model.density.log_density)
@@ -371,7 +386,6 @@ def test_a_wrong_gradient_and_a_wrong_value_are_noticed(x64):
     assert "gradients differ" in str(_disagreement(Wrong(0.0, 0.1), truth))
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("write", [EITHER])
 def test_wrong_gradients_of_jax_are_a_reason_to_take_numba(write):
     source = taken(write)[1].source
@@ -477,7 +491,7 @@ def test_a_model_by_numba_has_its_evidence_from_many_threads():
     grid = np.stack(np.meshgrid(np.linspace(-12, 8, 400), np.linspace(-4, 3, 400)), -1)
     heights = np.exp(model.log_densities(grid.reshape(-1, 2))).reshape(400, 400)
     truth = np.log(np.trapezoid(np.trapezoid(heights, grid[0, :, 0], axis=1), grid[:, 0, 1]))
-    for seed in range(3):
+    for seed in range(2):
         result = refti.evidence(model, seed=seed)
         assert result.trusted, [check for check in result.checks if not check.ok]
         assert abs(result.log_z - truth) < 4 * result.error
