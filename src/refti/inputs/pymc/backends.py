@@ -10,8 +10,8 @@ from typing import Any, Literal
 import jax
 import numpy as np
 
+from refti.inputs.pymc.compiled_density import density_at, require_handler
 from refti.inputs.pymc.graph import Graphs, all_digits
-from refti.inputs.pymc.host import host
 from refti.models.density import Density, to_density, trace
 
 Backend = Literal["jax", "numba", "pytensor"]
@@ -25,6 +25,8 @@ def density(graphs: Graphs, output: Any, backend: Backend) -> Density:
         "numba": _by_numba,
         "pytensor": _by_pytensor,
     }
+    if backend != "jax":
+        require_handler()  # before anything is compiled in vain
     with all_digits():
         return makers[backend](graphs, output)
 
@@ -79,7 +81,7 @@ def _by_numba(graphs: Graphs, output: Any) -> Density:
     pointer = numba.types.CPointer(numba.types.float64)
 
     @numba.cfunc(numba.types.void(pointer, pointer, pointer), nopython=True)
-    def lane(x: Any, value: Any, gradient: Any) -> None:
+    def evaluate(x: Any, value: Any, gradient: Any) -> None:
         out, slopes = numba.carray(value, (1,)), numba.carray(gradient, (dim,))
         try:
             log_density, gradients = program(numba.carray(x, (dim,)))
@@ -89,7 +91,7 @@ def _by_numba(graphs: Graphs, output: Any) -> Density:
             out[0] = np.nan
             slopes[:] = np.nan
 
-    return host(lane.address, (function, lane))
+    return density_at(evaluate.address, (function, evaluate))
 
 
 def _by_pytensor(graphs: Graphs, output: Any) -> Density:
@@ -100,16 +102,16 @@ def _by_pytensor(graphs: Graphs, output: Any) -> Density:
     pointer = ctypes.POINTER(ctypes.c_double)
 
     @ctypes.CFUNCTYPE(None, pointer, pointer, pointer)
-    def lane(x: Any, value: Any, gradient: Any) -> None:
+    def evaluate(x: Any, value: Any, gradient: Any) -> None:
         slopes = np.ctypeslib.as_array(gradient, (dim,))
         try:
             value[0], slopes[:] = function(np.ctypeslib.as_array(x, (dim,)).copy())
         except Exception:
             value[0] = slopes[:] = np.nan
 
-    address = ctypes.cast(lane, ctypes.c_void_p).value
+    address = ctypes.cast(evaluate, ctypes.c_void_p).value
     assert address is not None
-    return host(address, (function, lane))
+    return density_at(address, (function, evaluate))
 
 
 def _bounds(graphs: Graphs) -> str:
