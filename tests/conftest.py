@@ -40,6 +40,13 @@ def pytest_make_collect_report() -> Generator[None, Any, Any]:
     return report
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """After the last test of a file, what it compiled is let go."""
+    if nextitem is None or nextitem.path != item.path:
+        processes.release_memory()
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Makes room for the memory of every process that runs tests."""
     config.stash[PEAKS] = {}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 import os
 import resource
 import stat
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 
 MOST_MEGABYTES = 2000  # of any process that runs tests
+MANY_MEGABYTES = 700  # after a file of tests, at which what it compiled is let go
 
 # Files that take longest, so that two processes end at about the same time. Update it from the
 # seconds that `make test` prints; a name that is no longer there fails a test.
@@ -81,3 +84,25 @@ def peak_megabytes() -> float:
     """The most memory that this process has had."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak / (1e6 if sys.platform == "darwin" else 1e3)  # bytes there, else kilobytes
+
+
+def release_memory() -> None:
+    """Lets go what JAX has compiled, if it is much: about 20 MB for every model that was run.
+
+    The C library keeps what is freed unless it is told to hand it back. What another file uses
+    again is read from the folder of compiled programs.
+    """
+    if resident_megabytes() > MANY_MEGABYTES and "jax" in sys.modules:
+        sys.modules["jax"].clear_caches()
+        gc.collect()
+        if hasattr(ctypes.CDLL(None), "malloc_trim"):
+            ctypes.CDLL(None).malloc_trim(0)
+
+
+def resident_megabytes() -> float:
+    """The memory that this process has now, or the most it has had where that is not told."""
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except OSError:
+        return peak_megabytes()
+    return pages * resource.getpagesize() / 1e6

@@ -232,9 +232,13 @@ def test_budget_too_small():
 @cache
 def with_half_normal_prior(constant: float) -> refti.Evidence:
     """A scale with a half-normal prior, its log density raised by a constant."""
-    data = np.array([1.0, -2.0, 0.5])
+    data, constants = np.array([1.0, -2.0, 0.5]), np.full(1, constant)  # one program for all
+
+    def log_prior(scale):
+        return jnp.sum(constants) + distributions.Normal(0.0, 2.0).log_prob(scale)
+
     model = refti.Model(
-        log_prior=lambda scale: constant + distributions.Normal(0.0, 2.0).log_prob(scale),
+        log_prior=log_prior,
         log_likelihood=lambda scale: jnp.sum(distributions.Normal(0.0, scale).log_prob(data)),
         parameters={"scale": refti.positive()},
     )
