@@ -9,40 +9,62 @@ from math import inf, isnan, nan
 from pathlib import Path
 from typing import Any
 
-import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
+import xarray
 
 import refti
-from refti.estimators import Estimate
-from refti.references.gaussian import gaussian
-from targets import product
+from refti.checks.check import at_least, at_most
+from refti.checks.ended import Ended
+from refti.draws.cost import Cost
+from refti.draws.draws import Draws
+from refti.estimators import Estimate, estimate_path
+from refti.results.rungs import summarise_rungs
 
-SETTINGS = {"warmup": 50, "kept": 40, "ladder": refti.uniform(3)}
 FILES = {"result.json", "draws.nc", "posterior.nc"}
 
 
 @pytest.fixture(scope="module")
-def model() -> refti.Model:
-    return product()
-
-
-@pytest.fixture(scope="module")
-def result(model: refti.Model) -> refti.Evidence:
-    return refti.evidence(model, **SETTINGS)
-
-
-@pytest.fixture
-def run(result: refti.Evidence, model: refti.Model, tmp_path: Path) -> Path:
-    """The directory of a finished run."""
-    folder = tmp_path / "run"
-    refti.evidence(model, **SETTINGS, store=folder)
-    return folder
-
-
-def _must_not_run(stage: str, done: int, total: int) -> None:
-    raise AssertionError("sampling began")
+def result() -> refti.Evidence:
+    """A result of two legs, made by hand."""
+    rng = np.random.default_rng(0)
+    legs = (
+        Draws([0, 0.5, 1], rng.normal(-1, 0.5, size=(3, 4, 30))),
+        Draws([0, 1], rng.normal(0.3, 0.2, size=(2, 4, 30))),
+    )
+    estimates = estimate_path(legs, Estimate(2.5, 0.0))
+    posterior = xarray.Dataset(
+        {
+            "scale": (("chain", "draw"), rng.uniform(size=(4, 30))),
+            "share": (("chain", "draw", "share_dim_0"), rng.uniform(2, 5, size=(4, 30, 2))),
+        }
+    )
+    rungs = [
+        summarise_rungs(
+            index, leg, divergences=np.full(leg.rungs - 1, 0.001), exchanges=np.full(2, 0.4)
+        )
+        for index, leg in enumerate(legs)
+    ]
+    return refti.Evidence(
+        value=estimates["mbar"].value,
+        error=estimates["mbar"].error,
+        estimates=estimates,
+        checks=(
+            at_most("target error", 0.04, 0.05, "raise kept=", mended_by_draws=True),
+            at_least("overlap", 0.3, 0.05, "use more rungs"),
+        ),
+        draws=legs,
+        posterior=posterior,
+        cost=Cost(1200, 340, 1.5, 0.25, 3),
+        settings={"reference": ["auto"], "path": "referenced", "ladder": None, "seed": 3},
+        found={
+            "path": "telescopic",
+            "chosen_reference": "laplace",
+            "lengths": {"laplace": 0.25, "covariance": inf},
+            "ended": Ended.OUT_OF_BUDGET.value,
+        },
+        rungs=(*rungs[0], *rungs[1]),
+    )
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -61,6 +83,8 @@ class TestRoundTrip:
         assert again.checks == result.checks
         assert again.cost == result.cost
         assert dict(again.settings) == dict(result.settings)
+        assert repr(again.rungs) == repr(result.rungs)  # NaN is not equal to itself
+        assert {**again.found, "lengths": {}} == {**result.found, "lengths": {}}
         assert again.trusted == result.trusted
         assert again.posterior.identical(result.posterior)
         for name, variable in result.posterior.items():
@@ -92,6 +116,24 @@ class TestRoundTrip:
         again = refti.load(tmp_path / "kept")
         assert type(again) is refti.LogRatio
         assert not hasattr(again, "log_z")
+
+    def test_results_saved_before_these_fields_were_there_are_read(
+        self, result: refti.Evidence, tmp_path: Path
+    ):
+        result.save(tmp_path)
+        record = json.loads((tmp_path / "result.json").read_text())
+        del record["rungs"]
+        found = record.pop("found")
+        record["settings"] |= {**found, "ended": Ended.OUT_OF_BUDGET.sentence}
+        for check in record["checks"]:
+            del check["mended_by_draws"]
+        (tmp_path / "result.json").write_text(json.dumps(record))
+        again = refti.load(tmp_path)
+        assert again.found == found
+        assert dict(again.settings) == {**result.settings, "path": "telescopic"}
+        assert again.rungs == ()
+        assert not any(check.mended_by_draws for check in again.checks)
+        assert (again.value, again.trusted) == (result.value, result.trusted)
 
     def test_json_is_strict(self, result: refti.Evidence, tmp_path: Path):
         replace(result, error=inf).save(tmp_path / "kept")
@@ -164,142 +206,3 @@ class TestDamage:
     def test_nothing_there(self, tmp_path: Path):
         with pytest.raises(refti.StoreError, match="no finished result"):
             refti.load(tmp_path / "nowhere")
-
-
-class TestStore:
-    """evidence(store=): a run is made once, and each directory belongs to one run."""
-
-    def test_run_directory_holds_the_run_and_its_result(self, run: Path, result: refti.Evidence):
-        assert set(contents(run)) == {"run.json", *FILES}
-        assert refti.load(run).value == result.value
-        record = json.loads((run / "run.json").read_text())
-        assert record["settings"]["seed"] == 0
-        assert {"refti", "jax", "numpy"} <= set(record["versions"])
-
-    def test_rerun_loads_instead_of_sampling(self, run: Path, model: refti.Model):
-        before = contents(run)
-        kept = refti.load(run)
-        again = refti.evidence(model, **SETTINGS, store=str(run), progress=_must_not_run)
-        assert again.cost == kept.cost
-        assert again.posterior.identical(kept.posterior)
-        assert contents(run) == before
-
-    def test_a_model_made_anew_is_the_same_model(self, run: Path):
-        refti.evidence(product(), **SETTINGS, store=run, progress=_must_not_run)
-
-    def test_interrupted_run_is_made_again(
-        self, run: Path, model: refti.Model, result: refti.Evidence
-    ):
-        (run / "result.json").unlink()
-        (run / "draws.nc").write_bytes(b"half a file")
-        again = refti.evidence(model, **SETTINGS, store=run)
-        assert again.value == result.value
-        assert refti.load(run).value == result.value
-
-    @pytest.mark.parametrize(
-        ("change", "field"),
-        [
-            ({"seed": 1}, "settings.seed was 0, now 1"),
-            ({"kept": 41}, "settings.kept was 40, now 41"),
-            ({"kernel": "nuts"}, "settings.kernel was hmc, now nuts"),
-            ({"reference": "diagonal"}, "settings.reference[0] was auto, now diagonal"),
-            ({"ladder": [0, 0.4, 1]}, "settings.ladder[1] was 0.5, now 0.4"),
-            ({"ladder": refti.uniform(4)}, "settings.ladder"),
-            ({"estimator": "ti"}, "settings.estimator"),
-        ],
-        ids=lambda value: value if isinstance(value, str) else "",
-    )
-    def test_other_settings_are_refused_by_name(
-        self, run: Path, model: refti.Model, change: dict[str, Any], field: str
-    ):
-        before = contents(run)
-        with pytest.raises(refti.StoreError) as caught:
-            refti.evidence(model, **{**SETTINGS, **change}, store=run, progress=_must_not_run)
-        assert field in str(caught.value)
-        assert "holds another run" in str(caught.value)
-        assert contents(run) == before
-
-    def test_another_model_is_refused(self, run: Path):
-        other = refti.Model(
-            lambda scale, share, shift: -scale - jnp.sum(share) - shift**2,
-            dict(product().parameters),
-        )
-        with pytest.raises(refti.StoreError, match=r"models\[0\]\.log_density\[0\]"):
-            refti.evidence(other, **SETTINGS, store=run, progress=_must_not_run)
-
-    def test_other_parameters_are_refused(self, run: Path):
-        other = refti.Model(lambda x: -jnp.sum(x**2), dim=4)
-        with pytest.raises(refti.StoreError, match=r"models\[0\]"):
-            refti.evidence(other, **SETTINGS, store=run, progress=_must_not_run)
-
-    def test_another_kind_of_run_is_refused(self, run: Path, model: refti.Model):
-        with pytest.raises(refti.StoreError, match="kind was Evidence, now LogRatio"):
-            refti.log_bayes_factor(model, model, **SETTINGS, store=run, progress=_must_not_run)
-
-    def test_other_numbers_of_a_given_reference_are_refused(self, tmp_path: Path):
-        model = refti.Model(lambda x: -0.5 * jnp.sum(x**2), dim=2)
-        with jax.enable_x64(True):
-            near, far = (gaussian(np.full(2, at), np.ones(2), 0.0) for at in (0.5, 1.5))
-        refti.evidence(model, **SETTINGS, reference=near, store=tmp_path / "run")
-        with pytest.raises(refti.StoreError, match="reference"):
-            refti.evidence(model, **SETTINGS, reference=far, store=tmp_path / "run")
-
-    def test_another_station_of_a_telescopic_path_is_refused(self, tmp_path: Path):
-        def normal(scale: float) -> refti.Model:
-            return refti.Model(lambda x: -0.5 * jnp.sum((x / scale) ** 2), dim=2)
-
-        model, folder = normal(1.0), tmp_path / "run"
-        refti.evidence(model, **SETTINGS, reference=["covariance", normal(2.0)], store=folder)
-        with pytest.raises(refti.StoreError, match="reference"):
-            refti.evidence(model, **SETTINGS, reference=["covariance", normal(3.0)], store=folder)
-
-    def test_other_draws_are_refused(self, tmp_path: Path):
-        model = refti.Model(lambda x: -0.5 * jnp.sum(x**2), dim=2)
-        some, others = np.random.default_rng(0).normal(size=(2, 50, 2))
-        refti.evidence(model, **SETTINGS, draws={"x": some}, store=tmp_path / "run")
-        with pytest.raises(refti.StoreError, match="draws"):
-            refti.evidence(model, **SETTINGS, draws={"x": others}, store=tmp_path / "run")
-
-    def test_models_that_are_zero_near_their_start_are_told_apart(self, tmp_path: Path):
-        def beyond_three(scale: float) -> refti.Model:
-            return refti.Model(
-                lambda x: jnp.where(x[0] > 3, -0.5 * jnp.sum((x / scale) ** 2), -jnp.inf),
-                dim=2,
-                start=[1.5, 0.0],
-            )
-
-        refti.evidence(beyond_three(1.0), **SETTINGS, store=tmp_path / "run")
-        with pytest.raises(refti.StoreError, match="another run"):
-            refti.evidence(beyond_three(2.0), **SETTINGS, store=tmp_path / "run")
-
-    @pytest.mark.parametrize("name", ["notes.txt", "result.json"])
-    def test_a_foreign_directory_is_refused_and_untouched(
-        self, tmp_path: Path, model: refti.Model, name: str
-    ):
-        (tmp_path / name).write_text("mine")
-        with pytest.raises(refti.StoreError, match="holds no refti run"):
-            refti.evidence(model, **SETTINGS, store=tmp_path, progress=_must_not_run)
-        assert contents(tmp_path) == {name: b"mine"}
-
-    def test_a_file_is_no_directory(self, tmp_path: Path, model: refti.Model):
-        (tmp_path / "file").write_text("mine")
-        with pytest.raises(refti.StoreError):
-            refti.evidence(model, **SETTINGS, store=tmp_path / "file", progress=_must_not_run)
-
-    def test_an_empty_directory_is_used(self, tmp_path: Path, model: refti.Model, result):
-        found = refti.evidence(model, **SETTINGS, store=tmp_path)
-        assert found.value == result.value
-
-    def test_bad_input_leaves_no_directory(self, tmp_path: Path, model: refti.Model):
-        with pytest.raises(refti.SettingsError):
-            refti.evidence(model, seed=-1, store=tmp_path / "run")
-        with pytest.raises(refti.PathError):
-            refti.evidence(model, path="power", store=tmp_path / "run")
-        assert not (tmp_path / "run").exists()
-
-
-def test_a_model_that_fails_its_preflight_leaves_no_run_behind(tmp_path: Path):
-    broken = refti.Model(lambda x: jnp.sum(x) * jnp.nan, dim=2)
-    with pytest.raises(refti.ModelError, match="not finite"):
-        refti.evidence(broken, **SETTINGS, store=tmp_path / "run")
-    assert not (tmp_path / "run").exists()

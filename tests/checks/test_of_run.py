@@ -1,0 +1,70 @@
+"""The checks of what a run tells beside its draws, and what a check is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from refti.checks.check import at_least, at_most
+from refti.checks.ended import Ended
+from refti.checks.of_run import (
+    check_end,
+    check_modes,
+    check_peak,
+    check_prior_integral,
+    check_solver,
+)
+from refti.estimators import Estimate
+
+
+def test_a_threshold_holds_where_it_is_just_met_and_fails_for_nan():
+    assert at_most("a", 1.0, 1.0, "").ok
+    assert at_least("a", 1.0, 1.0, "").ok
+    assert not at_most("a", np.nan, 1.0, "").ok
+    assert not at_least("a", np.nan, 1.0, "").ok
+
+
+@pytest.mark.parametrize(
+    ("height", "mass", "ok"),
+    [
+        (104.0, -0.5, True),  # a Gaussian of 208 parameters
+        (270.0, -0.5, False),
+        (270.0, float("nan"), False),  # a spike without a top
+        (270.0, -60.0, False),  # Laplace's approximation may be off by that much
+        (270.0, -150.0, True),  # the mode of a centred hierarchy, at a small scale
+    ],
+)
+def test_a_high_peak_is_no_matter_where_next_to_nothing_lies_about_it(height, mass, ok):
+    assert check_peak(height, mass, 208).ok is ok
+
+
+@pytest.mark.parametrize("ended", Ended)
+def test_an_early_end_is_told_by_its_sentence(ended: Ended):
+    found = check_end(ended)
+    assert not found.ok
+    assert found.advice == f"the run was ended early: {ended.sentence}"
+    assert Ended(ended.value) is ended
+    assert check_end(None).ok
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "ok"),
+    [(0.04, 0.0, True), (0.06, 0.0, False), (-0.3, 0.1, True), (-0.5, 0.1, False)],
+)
+def test_a_prior_may_be_off_by_what_is_not_known_of_its_integral(value, error, ok):
+    found = check_prior_integral(Estimate(value, error))
+    assert found.ok is ok
+    assert "missing" in found.advice
+
+
+def test_a_prior_whose_integral_was_not_found_is_not_trusted():
+    found = check_prior_integral(Estimate(float("nan"), 0.0))
+    assert not found.ok
+    assert "check_prior=False" in found.advice
+
+
+def test_modes_without_a_chain_and_solvers_that_were_stopped():
+    assert check_modes(8, 8).ok
+    assert not check_modes(9, 8).ok
+    assert check_solver(0.0005).ok
+    assert not check_solver(0.002).ok

@@ -1,0 +1,195 @@
+"""evidence(store=): a run is made once, and each directory belongs to one run.
+
+One run with a reference, a station and draws of its own serves all: whatever else is asked of its
+directory is refused before anything is sampled.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import refti
+from refti.references.gaussian import Gaussian, gaussian
+from refti.run.store import fingerprint
+
+FILES = {"run.json", "result.json", "draws.nc", "posterior.nc"}
+
+
+def normal(scale: float) -> refti.Model:
+    return refti.Model(lambda x: -0.5 * jnp.sum((x / scale) ** 2), dim=2)
+
+
+def reference(at: float) -> Gaussian:
+    with jax.enable_x64(True):
+        return gaussian(np.full(2, at), np.eye(2), 0.0)
+
+
+MODEL, STATION = normal(1.0), normal(1.5)
+DRAWS, OTHER_DRAWS = np.random.default_rng(0).normal(size=(2, 50, 2))
+SETTINGS: dict[str, Any] = {
+    "reference": [reference(0.5), STATION],
+    "draws": {"x": DRAWS},
+    "ladder": refti.uniform(2),
+    "warmup": 50,
+    "kept": 25,
+    "chains": 4,
+}
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The directory of a finished run; not to be changed."""
+    folder = tmp_path_factory.mktemp("runs") / "run"
+    refti.evidence(MODEL, **SETTINGS, store=folder)
+    return folder
+
+
+@pytest.fixture
+def run(finished: Path, tmp_path: Path) -> Path:
+    """A copy of it."""
+    return shutil.copytree(finished, tmp_path / "run")
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+
+
+def refused(folder: Path, model: refti.Model = MODEL, **changes: Any) -> str:
+    """What is said of a run that is not the directory's own, which stays as it is."""
+    before = contents(folder)
+    with pytest.raises(refti.StoreError) as caught:
+        refti.evidence(model, **{**SETTINGS, **changes}, store=folder, progress=_must_not_run)
+    assert contents(folder) == before
+    return str(caught.value)
+
+
+def _must_not_run(stage: str, done: int, total: int) -> None:
+    raise AssertionError("sampling began")
+
+
+def test_run_directory_holds_the_run_and_its_result(finished: Path):
+    assert set(contents(finished)) == FILES
+    record = json.loads((finished / "run.json").read_text())
+    assert record["settings"]["seed"] == 0
+    assert {"refti", "jax", "numpy"} <= set(record["versions"])
+
+
+def test_rerun_loads_instead_of_sampling(finished: Path):
+    before, kept = contents(finished), refti.load(finished)
+    again = refti.evidence(MODEL, **SETTINGS, store=str(finished), progress=_must_not_run)
+    assert again.cost == kept.cost
+    assert again.posterior.identical(kept.posterior)
+    assert contents(finished) == before
+
+
+def test_a_model_made_anew_is_the_same_model(finished: Path):
+    stations = {**SETTINGS, "reference": [reference(0.5), normal(1.5)]}
+    refti.evidence(normal(1.0), **stations, store=finished, progress=_must_not_run)
+
+
+def test_interrupted_run_is_made_again(run: Path):
+    before = refti.load(run)
+    (run / "result.json").unlink()
+    (run / "draws.nc").write_bytes(b"half a file")
+    again = refti.evidence(MODEL, **SETTINGS, store=run)
+    assert again.value == before.value
+    assert refti.load(run).value == before.value
+
+
+@pytest.mark.parametrize(
+    ("change", "field"),
+    [
+        ({"seed": 1}, "settings.seed was 0, now 1"),
+        ({"kept": 26}, "settings.kept was 25, now 26"),
+        ({"kernel": "nuts"}, "settings.kernel was hmc, now nuts"),
+        ({"ladder": [0, 0.4, 1]}, "settings.ladder"),
+        ({"estimator": "ti"}, "settings.estimator"),
+        ({"reference": "diagonal"}, "settings.reference"),
+        ({"reference": [reference(1.5), STATION]}, "reference[0].Gaussian"),
+        ({"reference": [reference(0.5), normal(3.0)]}, "reference[1].log_density[0]"),
+        ({"draws": {"x": OTHER_DRAWS}}, "draws was"),
+        ({"draws": None}, "draws was"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_another_run_is_refused_by_what_differs(finished: Path, change: dict, field: str):
+    said = refused(finished, **change)
+    assert "holds another run" in said
+    assert field in said
+
+
+def test_rungs_of_a_ladder_are_told_one_by_one(run: Path):
+    record = json.loads((run / "run.json").read_text())
+    record["settings"]["ladder"] = [0, 0.5, 1]
+    (run / "run.json").write_text(json.dumps(record))
+    assert "settings.ladder[1] was 0.5, now 0.4" in refused(run, ladder=[0, 0.4, 1])
+
+
+def test_another_model_is_refused(finished: Path):
+    assert "models[0].log_density[0]" in refused(finished, normal(1.1))
+
+
+def test_other_parameters_are_refused(run: Path):
+    record = json.loads((run / "run.json").read_text())
+    record["models"][0]["parameters"] = {"y": [2]}
+    (run / "run.json").write_text(json.dumps(record))
+    assert "models[0].parameters.x" in refused(run)
+
+
+def test_another_kind_of_run_is_refused(finished: Path):
+    settings = {name: SETTINGS[name] for name in ("ladder", "warmup", "kept", "chains")}
+    with pytest.raises(refti.StoreError, match="kind was Evidence, now LogRatio"):
+        refti.log_bayes_factor(MODEL, MODEL, **settings, store=finished, progress=_must_not_run)
+
+
+def test_models_that_are_zero_at_every_fixed_point_are_told_apart_by_their_programs():
+    def nowhere_near(scale: float) -> refti.Model:
+        return refti.Model(
+            lambda x: jnp.where(x[0] > 30, -0.5 * jnp.sum((x / scale) ** 2), -jnp.inf), dim=2
+        )
+
+    with jax.enable_x64(True):
+        one, again, other = (fingerprint(nowhere_near(scale)) for scale in (1.0, 1.0, 2.0))
+    assert one == again
+    assert one != other
+
+
+@pytest.mark.parametrize("name", ["notes.txt", "result.json"])
+def test_a_foreign_directory_is_refused_and_untouched(tmp_path: Path, name: str):
+    (tmp_path / name).write_text("mine")
+    assert "holds no refti run" in refused(tmp_path)
+
+
+def test_a_file_is_no_directory(tmp_path: Path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(refti.StoreError):
+        refti.evidence(MODEL, **SETTINGS, store=tmp_path / "file", progress=_must_not_run)
+
+
+def test_an_empty_directory_is_used(tmp_path: Path, finished: Path):
+    found = refti.evidence(MODEL, **SETTINGS, store=tmp_path)
+    assert found.value == refti.load(finished).value
+    assert set(contents(tmp_path)) == FILES
+
+
+def test_bad_input_leaves_no_directory(tmp_path: Path):
+    with pytest.raises(refti.SettingsError):
+        refti.evidence(MODEL, seed=-1, store=tmp_path / "run")
+    with pytest.raises(refti.PathError):
+        refti.evidence(MODEL, path="power", store=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_model_that_fails_its_preflight_leaves_no_run_behind(tmp_path: Path):
+    broken = refti.Model(lambda x: jnp.sum(x) * jnp.nan, dim=2)
+    with pytest.raises(refti.ModelError, match="not finite"):
+        refti.evidence(broken, store=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
