@@ -13,9 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 from scipy.fft import next_fast_len
 
-# Half a chain must hold two pairs of lags, or Geyer's sum has nothing to stop at.
-FEWEST_DRAWS_FOR_LAGS = 10
-FEWEST_DRAWS_FOR_HALVES = 4
+from refti.draws.tuning import TUNING
 
 
 def effective_sample_size(series: ArrayLike) -> NDArray[np.float64]:
@@ -33,10 +31,10 @@ def effective_sample_size(series: ArrayLike) -> NDArray[np.float64]:
     chains, draws = values.shape[-2:]
     finite = np.asarray(np.isfinite(values).all(axis=(-2, -1)))
     values = np.where(finite[..., None, None], values, 0.0)
-    if draws < FEWEST_DRAWS_FOR_LAGS:
+    if draws < TUNING.fewest_draws_for_lags:
         size = np.full(finite.shape, float(chains))
     else:
-        size = _size_from_lags(_split(_standardised(values)))
+        size = _size_by_lags(_split(_standardise(values)))
     size = np.where(_is_constant(values), float(chains * draws), size)
     return np.where(finite, size, 0.0)[()]
 
@@ -58,7 +56,7 @@ def r_hat(series: ArrayLike) -> NDArray[np.float64]:
     """
     values = _as_chains(series)
     constant = _is_constant(values)
-    if values.shape[-1] < FEWEST_DRAWS_FOR_HALVES:
+    if values.shape[-1] < TUNING.fewest_draws_for_halves:
         return np.where(constant, 1.0, np.inf)[()]
     halves = _split(values)
     with np.errstate(invalid="ignore"):
@@ -99,7 +97,7 @@ def _is_constant(values: NDArray[np.float64]) -> NDArray[np.bool_]:
         return np.isfinite(slack) & (highest - lowest <= slack)
 
 
-def _standardised(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _standardise(values: NDArray[np.float64]) -> NDArray[np.float64]:
     # Squares of the very large and the very small must neither overflow nor vanish.
     centred = values - values.mean(axis=(-2, -1), keepdims=True)
     size = np.abs(centred).max(axis=(-2, -1), keepdims=True)
@@ -111,7 +109,7 @@ def _split(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.concatenate([values[..., :half], values[..., -half:]], axis=-2)
 
 
-def _size_from_lags(chains: NDArray[np.float64]) -> NDArray[np.float64]:
+def _size_by_lags(chains: NDArray[np.float64]) -> NDArray[np.float64]:
     correlation = _autocorrelation(chains)
     total = chains.shape[-2] * chains.shape[-1]
     time = _geyer_time(correlation)

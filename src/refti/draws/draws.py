@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from scipy import special
 
 from refti.draws import autocorrelation
+from refti.draws.tuning import TUNING
 from refti.errors import LadderError, SettingsError
-
-BRIDGE_STEPS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,8 +31,8 @@ class Draws:
             values = np.array(getattr(self, name), dtype=np.float64)
             values.setflags(write=False)
             object.__setattr__(self, name, values)
-        _check_ladder(self.lambdas)
-        _check_delta(self.delta, len(self.lambdas))
+        _require_ladder(self.lambdas)
+        _require_delta(self.delta, len(self.lambdas))
 
     @property
     def rungs(self) -> int:
@@ -103,7 +102,8 @@ class Draws:
         return steps * flat[:-1], steps * flat[1:]
 
 
-def _check_ladder(lambdas: NDArray[np.float64]) -> None:
+def _require_ladder(lambdas: NDArray[np.float64]) -> None:
+    """Raises LadderError if these are no ladder from 0 to 1."""
     if lambdas.ndim != 1 or len(lambdas) < 2:
         raise LadderError(
             f"Ladder must be a row of two rungs or more; got shape {lambdas.shape}. "
@@ -117,7 +117,8 @@ def _check_ladder(lambdas: NDArray[np.float64]) -> None:
         )
 
 
-def _check_delta(delta: NDArray[np.float64], rungs: int) -> None:
+def _require_delta(delta: NDArray[np.float64], rungs: int) -> None:
+    """Raises SettingsError if delta has another shape, or values that are not finite."""
     if delta.ndim != 3 or delta.shape[0] != rungs or 0 in delta.shape:
         raise SettingsError(
             f"Delta must be an array [rung, chain, draw] with {rungs} rungs, a chain and a draw "
@@ -144,8 +145,8 @@ def _bridge_roots(lower: NDArray[np.float64], upper: NDArray[np.float64]) -> NDA
     low = np.minimum(lower.min(axis=1), upper.min(axis=1))
     high = np.maximum(lower.max(axis=1), upper.max(axis=1))
     root = 0.5 * (lower.mean(axis=1) + upper.mean(axis=1))
-    tolerance = 1e-12 * (1.0 + np.maximum(np.abs(low), np.abs(high)))
-    for _ in range(BRIDGE_STEPS):
+    tolerance = TUNING.bridge_tolerance * (1.0 + np.maximum(np.abs(low), np.abs(high)))
+    for _ in range(TUNING.bridge_steps):
         down, down_slope = _log_mean_sigmoid(lower - root[:, None])
         up, up_slope = _log_mean_sigmoid(root[:, None] - upper)
         gap = down - up

@@ -18,6 +18,7 @@ from refti.draws.autocorrelation import standard_error
 from refti.draws.draws import Draws
 from refti.errors import SettingsError
 from refti.estimators.estimate import Estimate, monte_carlo_error
+from refti.estimators.tuning import TUNING
 
 
 def thermodynamic_integration(
@@ -137,5 +138,5 @@ def _hidden_rise(draws: Draws) -> float:
     excess = np.diff(draws.mean()) - 0.5 * steps * (variance[1:] + variance[:-1])
     noise = mean_noise[1:] + mean_noise[:-1]
     noise += 0.25 * steps**2 * (variance_noise[1:] + variance_noise[:-1])
-    unseen = np.maximum(excess - 2 * np.sqrt(noise), 0.0)
+    unseen = np.maximum(excess - TUNING.seen_rise * np.sqrt(noise), 0.0)
     return float(np.linalg.norm(steps * unseen) / math.sqrt(12))
