@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: venv demo test long table calibration speed careful growth sources zoo studies blackbox reproduction bits map covid clean
+.PHONY: venv demo test long table calibration speed careful growth sources zoo studies blackbox reproduction bits tuning map covid clean
 
 venv: $(READY)
 
@@ -63,6 +63,10 @@ reproduction: venv
 # Whether two revisions give the same numbers to the last bit: make bits OLD=revision [NEW=revision].
 bits: venv
 	$(BIN)/python -m benchmarks.same_bits --old $(OLD) $(if $(NEW),--new $(NEW))
+
+# The page of all numbers that refti works by, after one was added or changed.
+tuning: venv
+	$(BIN)/python -m benchmarks.tuning_page
 
 # Folders, sizes, import levels and the files that evidence() passes through: make map [REVISION=].
 map: venv

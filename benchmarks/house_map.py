@@ -13,26 +13,17 @@ import os
 import subprocess
 import sys
 import tempfile
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
 
 import click
 
+from benchmarks.file_visits import Visit, returns, within
+
 ROOT = Path(__file__).parents[1]
-MODEL = "log_gamma"
 ENTRY = "evidence"
-
-
-@dataclass(frozen=True)
-class Visit:
-    """A file that a run enters for the first time, and the file from which it was entered."""
-
-    file: str
-    entered_from: str | None
 
 
 @dataclass(frozen=True)
@@ -43,88 +34,6 @@ class Function:
     file: str
     lines: int
     code: int
-
-
-# The files a run passes through.
-
-
-def visits(root: Path) -> list[Visit]:
-    """The files under a folder that `refti.evidence` of a small model enters, in order."""
-    import refti
-    from refti import suite
-
-    own = f"{os.path.abspath(root)}{os.sep}"
-    skipped = (own + f"suite{os.sep}", own + "suite.py", own + "__init__.py")
-    model = suite.find(MODEL).model()
-    evidence = refti.evidence
-    main = threading.get_ident()
-    seen: dict[str, str | None] = {}
-    file_of: dict[Any, str | None] = {}
-
-    def place(code: Any) -> str | None:
-        """The file of a function, if it is one of the package's: no import, no model."""
-        if code not in file_of:
-            name = os.path.abspath(code.co_filename)
-            counts = name.startswith(own) and not name.startswith(skipped)
-            counts &= code.co_name != "<module>"
-            file_of[code] = name.removeprefix(own) if counts else None
-        return file_of[code]
-
-    def caller(frame: Any, file: str) -> str | None:
-        """The nearest file of the package above a frame; above a thread, that of the main one."""
-        while frame is not None:
-            found = place(frame.f_code)
-            if found is not None and found != file:
-                return found
-            frame = frame.f_back
-        if threading.get_ident() != main:
-            return caller(sys._current_frames().get(main), file)
-        return None
-
-    def watch(frame: Any, event: str, _: Any) -> None:
-        if event == "call":
-            file = place(frame.f_code)
-            if file is not None and file not in seen:
-                seen[file] = None  # before looking upwards, which may call functions itself
-                seen[file] = caller(frame.f_back, file)
-
-    threading.setprofile(watch)
-    sys.setprofile(watch)
-    try:
-        evidence(model, progress=False)
-    finally:
-        sys.setprofile(None)
-        threading.setprofile(None)
-    return [Visit(file, above) for file, above in seen.items()]
-
-
-def returns(path: Sequence[Visit]) -> list[Visit]:
-    """The visits before which a reader goes back: to a file that had handed on to others already.
-
-    Files that one file opens one after another are no return as long as none of them opens a
-    further one.
-    """
-    found, handed_on = [], []
-    for visit in path:
-        above = visit.entered_from
-        if above in handed_on and above != handed_on[-1]:
-            found.append(visit)
-        handed_on.append(above)
-    return found
-
-
-def within(path: Sequence[Visit]) -> list[Visit]:
-    """The visits to the folder in which the run begins, each from its nearest file there."""
-    above = {visit.file: visit.entered_from for visit in path}
-    home = str(Path(path[0].file).parent)
-
-    def nearest(file: str | None) -> str | None:
-        while file is not None and str(Path(file).parent) != home:
-            file = above[file]
-        return file
-
-    inside = [visit for visit in path if str(Path(visit.file).parent) == home]
-    return [Visit(visit.file, nearest(visit.entered_from)) for visit in inside]
 
 
 def main_line(root: Path) -> tuple[list[str], dict[str, list[str]]]:
@@ -353,12 +262,8 @@ def _read(root: Path) -> Iterator[str]:
 @click.command()
 @click.option("--revision", help="Another revision than the working tree.")
 @click.option("-o", "--output", type=click.Path(path_type=Path), help="A Markdown file to write.")
-@click.option("--trace", type=click.Path(path_type=Path), hidden=True, help="Print visits as JSON.")
-def main(revision: str | None, output: Path | None, trace: Path | None) -> None:
+def main(revision: str | None, output: Path | None) -> None:
     """Print a map of the code."""
-    if trace is not None:
-        print(json.dumps([[visit.file, visit.entered_from] for visit in visits(trace)]))
-        return
     with tempfile.TemporaryDirectory() as folder:
         tree = ROOT if revision is None else _checked_out(revision, Path(folder))
         text = page(tree / "src" / "refti", _traced(tree))
@@ -380,7 +285,7 @@ def _traced(tree: Path) -> list[Visit]:
     """The visits of a tree's own code, in a process that imports it and nothing else of refti."""
     root = tree / "src" / "refti"
     environment = {**os.environ, "PYTHONPATH": str(root.parent)}
-    command = [sys.executable, __file__, "--trace", str(root)]
+    command = [sys.executable, str(Path(__file__).with_name("file_visits.py")), str(root)]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     return [Visit(*row) for row in json.loads(done.stdout.splitlines()[-1])]
 

@@ -47,6 +47,8 @@ USERS = {"paper", "calibrate", "benchmarks"}
 PUBLIC_MODULE = "suite"
 # What users share that says nothing about evidence: processes, files, words.
 SHARED = "studies"
+# Leaves that are not written yet, and have their place already.
+PLANNED = {"plots", "report"}
 BELOW_THE_WAIST = {"draws", "estimators", "checks", "results"}
 ABOVE_THE_WAIST_ONLY = {"jax", "jaxlib", "blackjax", "numpyro", "optax"}
 
@@ -252,3 +254,36 @@ def test_every_exception_is_public():
         if isinstance(value, type) and issubclass(value, errors.RefTIError)
     }
     assert kinds <= set(refti.__all__)
+
+
+FEW_AT_THE_TOP = 5  # modules beside __init__
+MOST_LINES = 350
+
+
+class TestTree:
+    """A tree that is read from top to bottom, of files that fit in the head."""
+
+    def test_few_modules_lie_at_the_top(self):
+        top = {file.stem for file in PACKAGE.glob("*.py")} - {"__init__", "__main__"}
+        assert len(top) <= FEW_AT_THE_TOP, sorted(top)
+
+    def test_no_file_is_too_long(self):
+        sizes = {name: len(file.read_text().splitlines()) for name, file in modules()}
+        assert {name: size for name, size in sizes.items() if size > MOST_LINES} == {}
+
+    @pytest.mark.parametrize(("module", "file"), modules(), ids=[name for name, _ in modules()])
+    def test_a_module_begins_with_a_sentence(self, module: str, file: Path):
+        source = file.read_text()
+        told = ast.get_docstring(ast.parse(source)) or ""
+        first = told.split("\n")[0]
+        assert first.endswith((".", "!", "?")) or not source, f"{module}: {first!r}"
+
+    def test_tests_mirror_the_tree(self):
+        folders = {file.parent.name for file in PACKAGE.glob("*/__init__.py")}
+        assert folders
+        assert folders - {folder.name for folder in (ROOT / "tests").iterdir()} == set()
+
+    def test_the_order_names_what_is_there(self):
+        there = {part_of(name) for name, _ in modules()} - {"benchmarks"}
+        assert there == set(ORDER) & there
+        assert set(ORDER) - there <= PLANNED
