@@ -14,7 +14,7 @@ from scipy.special import logsumexp
 import refti
 from case_studies import STUDIES, Study
 from case_studies.data import STUDIES as MADE
-from refti.inputs.stan.data import as_json
+from refti.inputs.stan.data import to_json
 from refti.inputs.stan.program import read_program
 from refti.inputs.stan.toolchain import find_toolchain
 
@@ -27,7 +27,7 @@ from refti.inputs.stan.toolchain import find_toolchain
 def test_a_program_and_its_data_are_accepted(study: Study):
     program = read_program(study.program, find_toolchain().stanc)
     assert program.improper == ()
-    assert set(json.loads(as_json(program, study.data))) == set(program.data)
+    assert set(json.loads(to_json(program, study.data))) == set(program.data)
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,10 @@ from scipy import stats
 import refti
 from refti.cli.main import commands
 from refti.inputs.stan import cache, compiler, toolchain
+from refti.inputs.stan.precompiled_header import PrecompiledHeader
 from refti.inputs.stan.program import read_program
+from refti.inputs.stan.tuning import TUNING
+from refti.inputs.stan.wheel import NATIVE, Wheel
 from refti.paper.radiata import model as radiata
 
 pytestmark = pytest.mark.xdist_group("stan")  # programs are loaded once, in one process
@@ -202,7 +205,7 @@ class TestBadInput:
         def refuse(*arguments: object, **options: object) -> None:
             raise AssertionError("compiled")
 
-        monkeypatch.setattr(toolchain.Wheel, "build", refuse)
+        monkeypatch.setattr(Wheel, "build", refuse)
 
     @pytest.mark.parametrize(
         ("program", "said"),
@@ -307,7 +310,7 @@ def test_parameters_without_a_prior_are_found(statements: str, named: list[str])
 
 
 def test_data_are_written_as_stan_reads_them():
-    from refti.inputs.stan.data import as_json
+    from refti.inputs.stan.data import to_json
     from refti.inputs.stan.program import Program
 
     declared = {
@@ -325,7 +328,7 @@ def test_data_are_written_as_stan_reads_them():
         "unused": "text",
     }
     wanted = {"n": 3, "k": [1, 2], "y": [[1, "NaN"], ["Infinity", "-Infinity"]], "z": []}
-    assert json.loads(as_json(program, data)) == wanted
+    assert json.loads(to_json(program, data)) == wanted
 
 
 def test_data_that_break_a_declared_bound_are_refused_in_stans_words(pine: refti.Model):
@@ -362,6 +365,36 @@ class TestCompiler:
             compiler.find_compiler().run("-c", tmp_path / "bad.cpp", "-o", tmp_path / "bad.o")
 
 
+class TestPrecompiledHeader:
+    @pytest.fixture
+    def header(self, tmp_path: Path) -> PrecompiledHeader:
+        """A header by a compiler that only writes its last argument, beside no program as yet."""
+        script = tmp_path / "g++"
+        script.write_text('#!/bin/sh\nfor last; do :; done\nsleep 0.1\necho > "$last"\n')
+        script.chmod(0o700)
+        made_by = compiler.Compiler((str(script),), "gcc", "12.0")
+        (tmp_path / "shared" / "core").mkdir(parents=True)
+        (tmp_path / "shared" / "core" / cache.COMPLETE).touch()
+        return PrecompiledHeader(tmp_path / "shared", NATIVE, made_by, ())
+
+    @staticmethod
+    def add_programs(header: PrecompiledHeader, count: int) -> None:
+        for i in range(count):
+            folder = header.shared / f"program{i}"
+            folder.mkdir()
+            (folder / cache.COMPLETE).touch()
+
+    def test_is_not_made_for_a_few_programs(self, header: PrecompiledHeader):
+        self.add_programs(header, TUNING.programs_before_header - 1)
+        assert not header.is_ready()
+        assert not header.folder.exists()
+
+    def test_is_made_beside_a_program_and_awaited_by_the_next(self, header: PrecompiledHeader):
+        self.add_programs(header, TUNING.programs_before_header)
+        assert not header.is_ready()
+        assert header.is_ready()
+
+
 class TestCache:
     def test_a_folder_is_made_once_and_again_if_it_is_not_whole(self, tmp_path: Path):
         times = []
@@ -372,12 +405,12 @@ class TestCache:
 
         folder = tmp_path / "x"
         for _ in range(2):
-            assert cache.made(folder, make) == folder
+            assert cache.make_once(folder, make) == folder
         assert len(times) == 1
         (folder / "library").write_text("cut")
-        cache.made(folder, make)
+        cache.make_once(folder, make)
         (folder / cache.COMPLETE).unlink()
-        cache.made(folder, make)
+        cache.make_once(folder, make)
         assert len(times) == 3
         assert (folder / "library").read_text() == "whole"
 
@@ -387,7 +420,7 @@ class TestCache:
             raise refti.ModelError("no")
 
         with pytest.raises(refti.ModelError):
-            cache.made(tmp_path / "x", fail)
+            cache.make_once(tmp_path / "x", fail)
         assert [file.name for file in tmp_path.iterdir() if file.is_dir()] == []
 
     def test_two_who_want_the_same_make_it_once(self, tmp_path: Path):
@@ -398,7 +431,7 @@ class TestCache:
             (folder / "library").write_text("whole")
 
         threads = [
-            threading.Thread(target=cache.made, args=(tmp_path / "x", make)) for _ in range(8)
+            threading.Thread(target=cache.make_once, args=(tmp_path / "x", make)) for _ in range(8)
         ]
         for thread in threads:
             thread.start()

@@ -18,9 +18,9 @@ COMPLETE = "complete"
 
 
 def cache_folder() -> Path:
-    """The folder that REFTI_CACHE names, or refti's in the user's cache; nobody else's to write.
+    """The folder that REFTI_CACHE names, or refti's in the user's cache.
 
-    What is in it is executed, so a folder that others can write to is refused.
+    Raises ModelError if others can write to it, for what is in it is executed.
     """
     named = os.environ.get("REFTI_CACHE")
     above = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
@@ -37,7 +37,7 @@ def cache_folder() -> Path:
     return folder
 
 
-def made(folder: Path, make: Callable[[Path], None]) -> Path:
+def make_once(folder: Path, make: Callable[[Path], None]) -> Path:
     """The folder, with what `make` puts into it; made once, by whoever comes first.
 
     It is filled under another name and renamed when it is whole. A folder without its mark, or
@@ -46,7 +46,7 @@ def made(folder: Path, make: Callable[[Path], None]) -> Path:
     if _is_whole(folder):
         return folder
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _only_one(folder.with_name(f".{folder.name}.lock")):
+    with _locked(folder.with_name(f".{folder.name}.lock")):
         if _is_whole(folder):
             return folder
         filling = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
@@ -60,8 +60,8 @@ def made(folder: Path, make: Callable[[Path], None]) -> Path:
     return folder
 
 
-def key(*parts: str | bytes) -> str:
-    """A name for all that the parts say."""
+def cache_key(*parts: str | bytes) -> str:
+    """A name that stands for all of the parts: another one where any of them differs."""
     total = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
@@ -70,7 +70,7 @@ def key(*parts: str | bytes) -> str:
 
 
 @contextmanager
-def _only_one(lock: Path) -> Iterator[None]:
+def _locked(lock: Path) -> Iterator[None]:
     with lock.open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         yield

@@ -37,17 +37,20 @@ class Compiler:
     version: str
 
     def run(self, *arguments: str | Path) -> None:
-        """Nothing, or a ModelError with what the compiler said first."""
+        """Runs the compiler. Raises ModelError, with what it said first, if it fails."""
         run([*self.command, *map(str, arguments)], "The C++ compiler failed")
 
 
 def find_compiler() -> Compiler:
-    """The compiler that CXX names, or the first of g++, clang++ and c++ on the path."""
+    """The compiler that CXX names, or the first of g++, clang++ and c++ on the path.
+
+    Raises ModelError, with how to install one, if there is none.
+    """
     named = os.environ.get("CXX")
     candidates = [shlex.split(named)] if named else [["g++"], ["clang++"], ["c++"]]
     for command in candidates:
         if command and shutil.which(command[0]):
-            return _tried(tuple(command))
+            return _inspect(tuple(command))
     what = f"CXX names {named!r}, which is not there" if named else "g++, clang++ nor c++ is there"
     raise ModelError(
         f"Stan programs are compiled by a C++ compiler, and none was found: {what}. "
@@ -56,7 +59,8 @@ def find_compiler() -> Compiler:
 
 
 @cache
-def _tried(command: tuple[str, ...]) -> Compiler:
+def _inspect(command: tuple[str, ...]) -> Compiler:
+    """The compiler behind a command. Raises ModelError if it is too old for Stan."""
     printed = run([*command, "--version"], f"{command[0]} could not be run").strip()
     first = printed.splitlines()[0] if printed else ""
     kind = "clang" if "clang" in printed.lower() else "gcc"
@@ -78,7 +82,7 @@ def processor() -> str:
 
 
 def run(command: Sequence[str | Path], failed: str, folder: Path | None = None) -> str:
-    """What a program prints; a ModelError with the beginning of what it said if it fails."""
+    """What a command prints. Raises ModelError, with the beginning of what it said, if it fails."""
     done = subprocess.run(
         [str(part) for part in command], capture_output=True, text=True, cwd=folder, check=False
     )

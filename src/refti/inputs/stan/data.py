@@ -16,21 +16,24 @@ from refti.inputs.stan.program import Program
 Data = Mapping[str, Any] | str | Path | None
 
 
-def as_json(program: Program, data: Data) -> str:
-    """The data that the program declares, as Stan's JSON; all their faults are told together."""
-    given = _read(data)
+def to_json(program: Program, data: Data) -> str:
+    """The data that the program declares, as Stan's JSON.
+
+    Raises ModelError, with all their faults together, if they do not fit the declarations.
+    """
+    values = _read(data)
     faults = []
     texts = {}
     for name, declared in program.data.items():
-        if name not in given:
-            faults.append(f"{name!r} is missing; expected {_expected(declared)}.")
+        if name not in values:
+            faults.append(f"{name!r} is missing; expected {_describe(declared)}.")
             continue
         try:
-            texts[name] = _value(given[name], declared)
+            texts[name] = _convert(values[name], declared)
         except (TypeError, ValueError) as error:
-            faults.append(f"{name!r} must be {_expected(declared)}; got {error}.")
+            faults.append(f"{name!r} must be {_describe(declared)}; got {error}.")
     if faults:
-        there = ", ".join(map(str, given)) or "nothing"
+        there = ", ".join(map(str, values)) or "nothing"
         raise ModelError(
             f"data= does not fit {program.name}; it holds {there}.\n" + "\n".join(faults)
         )
@@ -61,12 +64,12 @@ def _read(data: Data) -> Mapping[str, Any]:
     return read
 
 
-def _value(value: Any, declared: Mapping[str, Any]) -> Any:
+def _convert(value: Any, declared: Mapping[str, Any]) -> Any:
     """The value as JSON knows it, of the type and the number of dimensions that is declared."""
     kind, dimensions = declared["type"], declared["dimensions"]
     if kind not in ("int", "real"):  # complex numbers and tuples are Stan's own affair
-        return _plain(value)
-    array = np.asarray(_plain(value, numbers=True))
+        return _to_lists(value)
+    array = np.asarray(_to_lists(value, numbers=True))
     if array.dtype.kind not in "bifu":
         raise TypeError(f"values of type {_type_of(value)}")
     # An empty array has lost how many dimensions it had.
@@ -78,32 +81,33 @@ def _value(value: Any, declared: Mapping[str, Any]) -> Any:
             example = whole[~(whole == np.round(whole)) | ~np.isfinite(whole)].ravel()[0]
             raise ValueError(f"{example!s}")
         return array.astype(np.int64).tolist()
-    return _named(array.astype(np.float64).tolist())
+    return _name_infinities(array.astype(np.float64).tolist())
 
 
-def _plain(value: Any, *, numbers: bool = False) -> Any:
+def _to_lists(value: Any, *, numbers: bool = False) -> Any:
     """Arrays of whatever library as lists; Stan's names of the numbers JSON lacks as numbers."""
     if numbers and isinstance(value, str):
         return float(value)
     if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
+        return {key: _to_lists(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item, numbers=numbers) for item in value]
+        return [_to_lists(item, numbers=numbers) for item in value]
     if isinstance(value, str | int | float) or value is None:
         return value
     return np.asarray(value).tolist()
 
 
-def _named(value: Any) -> Any:
+def _name_infinities(value: Any) -> Any:
     """The value with NaN and infinities by the names that Stan's JSON has for them."""
     if isinstance(value, list):
-        return [_named(item) for item in value]
+        return [_name_infinities(item) for item in value]
     if math.isfinite(value):
         return value
     return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
 
 
-def _expected(declared: Mapping[str, Any]) -> str:
+def _describe(declared: Mapping[str, Any]) -> str:
+    """What is declared, in words."""
     kinds = {"int": "whole number", "real": "number"}
     kind, dimensions = kinds.get(declared["type"], str(declared["type"])), declared["dimensions"]
     if dimensions == 0:

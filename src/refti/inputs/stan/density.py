@@ -14,20 +14,23 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from refti.inputs.stan.cache import cache_folder, key, made
+from refti.inputs.stan.cache import cache_folder, cache_key, make_once
 from refti.inputs.stan.compiler import find_compiler
 from refti.inputs.stan.library import Library
 from refti.models.rejections import Rejections
 
-SOURCE = Path(__file__).parent / "native" / "batch.cpp"
+BATCH_SOURCE = Path(__file__).parent / "native" / "batch.cpp"
 FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-pthread", "-w")
 VALUE, GRADIENT = "refti_value", "refti_gradient"
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["address"], meta_fields=[])
 @dataclass(frozen=True, eq=False)
-class Native:
-    """A density behind an address, which is an argument: programs of one dimension are shared."""
+class StanDensity:
+    """The density of a compiled program, behind an address.
+
+    The address is an argument: what JAX compiles serves all programs of one dimension.
+    """
 
     address: Int[Array, " one"]
 
@@ -62,18 +65,18 @@ def _backward(
 _log_density.defvjp(_forward, _backward)
 
 
-class Target:
-    """A library's model as native code calls it, and what it refused so far."""
+class BatchEvaluator:
+    """A library's model as the native code of batches calls it, and what it rejected so far."""
 
     def __init__(self, library: Library):
-        self._batch, self._library = native_batch(), library
+        self._batch, self._library = load_batch_library(), library
         functions = ("bs_log_density", "bs_log_density_gradient", "bs_free_error_msg")
         addresses = [library.function(name) for name in functions]
-        self._address = self._batch.refti_target(library.address, *addresses, library.dim)
+        self._address = self._batch.refti_evaluator(library.address, *addresses, library.dim)
 
-    def density(self) -> Native:
+    def density(self) -> StanDensity:
         """The density."""
-        return Native(jnp.asarray([self._address], jnp.int64))
+        return StanDensity(jnp.asarray([self._address], jnp.int64))
 
     def rejections(self) -> Rejections | None:
         """The points rejected so far."""
@@ -87,20 +90,22 @@ class Target:
 
 
 @cache
-def native_batch() -> ctypes.CDLL:
+def load_batch_library() -> ctypes.CDLL:
     """The native code, compiled once for each version of JAX, and known to XLA."""
     compiler = find_compiler()
-    identity = key(
-        jax.__version__, compiler.version, *compiler.command, *FLAGS, SOURCE.read_bytes()
+    identity = cache_key(
+        jax.__version__, compiler.version, *compiler.command, *FLAGS, BATCH_SOURCE.read_bytes()
     )
     include = f"-I{jax.ffi.include_dir()}"
 
     def compile_into(folder: Path) -> None:
-        compiler.run(*FLAGS, include, SOURCE, "-o", folder / "batch.so")
+        compiler.run(*FLAGS, include, BATCH_SOURCE, "-o", folder / "batch.so")
 
-    batch = ctypes.CDLL(str(made(cache_folder() / f"batch-{identity}", compile_into) / "batch.so"))
-    batch.refti_target.restype = c_void_p
-    batch.refti_target.argtypes = [c_void_p] * 4 + [c_long]
+    batch = ctypes.CDLL(
+        str(make_once(cache_folder() / f"batch-{identity}", compile_into) / "batch.so")
+    )
+    batch.refti_evaluator.restype = c_void_p
+    batch.refti_evaluator.argtypes = [c_void_p] * 4 + [c_long]
     batch.refti_rejected.restype = c_long
     batch.refti_rejected.argtypes = [c_void_p]
     batch.refti_first.restype = c_char_p

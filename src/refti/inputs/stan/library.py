@@ -84,7 +84,7 @@ class Library:
         return ctypes.cast(getattr(self._library, name), c_void_p).value or 0
 
     def constrain(self, x: np.ndarray) -> np.ndarray:
-        """The values of all parameters [n, value] at points x[n, dim]; NaN where refused."""
+        """The values of all parameters [n, value] at points x[n, dim]; NaN where Stan fails."""
         values = np.full((len(x), len(self.names)), np.nan)
         for point, out in zip(np.ascontiguousarray(x, np.float64), values, strict=True):
             error = c_void_p()
@@ -96,22 +96,29 @@ class Library:
         return values
 
     def unconstrain(self, values: np.ndarray) -> np.ndarray:
-        """The coordinates x[n, dim] of values [n, value] of all parameters."""
+        """The coordinates x[n, dim] of values [n, value] of all parameters.
+
+        Raises ModelError, in Stan's words, if a value is outside its bounds.
+        """
         x = np.empty((len(values), self.dim))
         for row, out in zip(np.ascontiguousarray(values, np.float64), x, strict=True):
-            self._refuse(self._library.bs_param_unconstrain, self.address, row, out)
+            self._require_success(self._library.bs_param_unconstrain, self.address, row, out)
         return x
 
     def log_density(self, x: np.ndarray) -> float:
-        """The log density at one point, Jacobian and all constants included; a ModelError if
-        Stan rejects it."""
+        """The log density at one point, Jacobian and all constants included.
+
+        Raises ModelError if Stan rejects the point.
+        """
         value = c_double()
         point = np.ascontiguousarray(x, np.float64)
-        self._refuse(self._library.bs_log_density, self.address, False, True, point, byref(value))
+        self._require_success(
+            self._library.bs_log_density, self.address, False, True, point, byref(value)
+        )
         return value.value
 
-    def _refuse(self, function: Callable[..., int], *arguments: object) -> None:
-        """Nothing, after the function went well; a ModelError with what it said otherwise."""
+    def _require_success(self, function: Callable[..., int], *arguments: object) -> None:
+        """Calls a function of the library. Raises ModelError, with what it said, if it fails."""
         error = c_void_p()
         if function(*arguments, byref(error)):
             raise ModelError(self._text(error))

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 BOUNDED = ("simplex", "unit_vector", "corr_matrix", "cholesky_factor_corr")
 
 
-def without_prior(text: str, parameters: Iterable[str], pedantry: str) -> list[str]:
+def find_improper(text: str, parameters: Iterable[str], pedantry: str) -> list[str]:
     """The parameters that have no prior, as far as stanc's pedantic mode and the text can tell.
 
     stanc counts a prior whose arguments are data as none, so a parameter with a statement of its

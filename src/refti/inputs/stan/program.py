@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from refti.errors import ModelError
-from refti.inputs.stan.priors import without_prior
+from refti.inputs.stan.compiler import run
+from refti.inputs.stan.priors import find_improper
 
 # stanc makes a namespace of this name, so it must not be a word of anybody's program.
 NAMESPACE = "refti_generated_stan_program"
@@ -41,8 +42,11 @@ class Program:
 
 
 def read_program(program: str | Path, stanc: Path) -> Program:
-    """The program of a file, or of a text; what stanc says against it is told as it says it."""
-    name, text, folder = _source(program)
+    """The program of a file, or of a text.
+
+    Raises ModelError, in the words of stanc, if it is no program that has an evidence.
+    """
+    name, text, folder = _read_source(program)
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "program.stan"
         file.write_text(text, encoding="utf-8")
@@ -64,11 +68,12 @@ def read_program(program: str | Path, stanc: Path) -> Program:
             f"{name} has parameters that are not real numbers or arrays of them: {', '.join(odd)} "
             "(complex or tuple). Declare their parts as real parameters."
         )
-    improper = tuple(without_prior(text, parameters, warned))
+    improper = tuple(find_improper(text, parameters, warned))
     return Program(name, generated, facts["inputs"], parameters, text, folder, improper)
 
 
-def _source(program: str | Path) -> tuple[str, str, Path | None]:
+def _read_source(program: str | Path) -> tuple[str, str, Path | None]:
+    """The name of a program, its text, and the folder of its includes."""
     if isinstance(program, str) and ("\n" in program or "{" in program):
         return "program", program, None
     if not isinstance(program, str | Path):
@@ -83,7 +88,7 @@ def _source(program: str | Path) -> tuple[str, str, Path | None]:
 
 
 def _stanc(stanc: Path, *arguments: str | Path) -> tuple[str, str]:
-    """What stanc prints, and what it warns of."""
+    """What stanc prints, and what it warns of. Raises ModelError if it refuses."""
     command = [str(stanc), *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -92,7 +97,14 @@ def _stanc(stanc: Path, *arguments: str | Path) -> tuple[str, str]:
     return done.stdout, done.stderr
 
 
+def stan_version(stanc: Path) -> str:
+    """The version of Stan that a stanc belongs to."""
+    printed = run([stanc, "--version"], "stanc could not be run")
+    return printed.split()[1].removeprefix("v")
+
+
 def _remedy(said: str) -> str:
+    """What to do about what stanc says, where it does not tell itself."""
     if "old array syntax" in said:
         return (
             "\nPrograms written for Stan before 2.33 declare arrays as `real y[N]`; this Stan "

@@ -10,17 +10,16 @@ import jax
 
 from refti import progress as reporters
 from refti.errors import ModelError, SettingsError
-from refti.inputs.stan.data import Data, as_json
-from refti.inputs.stan.density import Target, native_batch
+from refti.inputs.stan.data import Data, to_json
+from refti.inputs.stan.density import BatchEvaluator, load_batch_library
 from refti.inputs.stan.library import Library
 from refti.inputs.stan.program import Program, read_program
 from refti.inputs.stan.space import StanSpace
 from refti.inputs.stan.toolchain import Toolchain, find_toolchain
+from refti.inputs.stan.tuning import TUNING
 from refti.models.model import Model
 from refti.models.recipe import Recipe, copy_arrays
 from refti.progress import Progress
-
-SOLVER_LIMIT = 20_000  # tens of times what solvers take near most data, some hundredths of a second
 
 
 def from_stan(
@@ -29,7 +28,7 @@ def from_stan(
     *,
     prior: str | Path | None = None,
     check_prior: bool = True,
-    solver_limit: int = SOLVER_LIMIT,
+    solver_limit: int = TUNING.solver_limit,
     progress: Progress | bool | None = None,
 ) -> Model:
     """The model of a Stan program with its data.
@@ -60,25 +59,25 @@ def from_stan(
     toolchain = find_toolchain()
     programs = [read_program(p, toolchain.stanc) for p in (program, prior) if p is not None]
     if check_prior and prior is None:
-        _refuse_improper(programs[0])
-    texts = [as_json(one, data) for one in programs]
-    libraries = _built(programs, texts, toolchain, progress)
+        _require_priors(programs[0])
+    texts = [to_json(one, data) for one in programs]
+    libraries = _build_all(programs, texts, toolchain, progress)
     for one, library in zip(programs, libraries, strict=True):
         if library.dim == 0:
             raise ModelError(f"{one.name} has no parameters with these data (all of size zero).")
         library.limit_solvers(solver_limit)
     space = StanSpace(libraries[0])
     if len(libraries) > 1:
-        _refuse_other_parameters(programs, space, StanSpace(libraries[1]))
+        _require_same_parameters(programs, space, StanSpace(libraries[1]))
     with jax.enable_x64(True):
-        targets = [Target(library) for library in libraries]
-        densities = [target.density() for target in targets]
+        evaluators = [BatchEvaluator(library) for library in libraries]
+        densities = [evaluator.density() for evaluator in evaluators]
     return Model.assembled(
         space,
         densities[0],
         prior=densities[1] if len(densities) > 1 else None,
         source=toolchain.name,
-        rejections=targets[0].rejections,
+        rejections=evaluators[0].rejections,
         limits={"solver_limit": solver_limit},
         recipe=_recipe(programs, data, check_prior=check_prior, solver_limit=solver_limit),
     )
@@ -92,13 +91,13 @@ def _recipe(programs: list[Program], data: Data, **settings: int) -> Recipe:
     return Recipe(f"{__name__}:from_stan", (texts[0], kept), {**prior, **settings})
 
 
-def _built(
+def _build_all(
     programs: list[Program], data: list[str], toolchain: Toolchain, progress: Progress | bool | None
 ) -> list[Library]:
-    """The programs compiled, or found compiled, with their data."""
+    """The libraries of programs, compiled or from the cache, each with its data."""
     libraries = []
     with reporters.reporting(progress) as report, ThreadPoolExecutor(1) as beside:
-        native = beside.submit(native_batch)
+        native = beside.submit(load_batch_library)
         for one, text in zip(programs, data, strict=True):
             begin = partial(report, f"compiling {one.name} (half a minute the first time)", 0, 1)
             libraries.append(Library(toolchain.build(one, begin), text))
@@ -106,7 +105,8 @@ def _built(
     return libraries
 
 
-def _refuse_improper(program: Program) -> None:
+def _require_priors(program: Program) -> None:
+    """Raises ModelError if a parameter seems to have no prior."""
     if program.improper:
         names = ", ".join(program.improper)
         raise ModelError(
@@ -118,7 +118,8 @@ def _refuse_improper(program: Program) -> None:
         )
 
 
-def _refuse_other_parameters(programs: list[Program], one: StanSpace, other: StanSpace) -> None:
+def _require_same_parameters(programs: list[Program], one: StanSpace, other: StanSpace) -> None:
+    """Raises ModelError if the two programs have other parameters."""
     if dict(one.parameters) == dict(other.parameters) and one.coordinates == other.coordinates:
         return
     described = [

@@ -28,7 +28,10 @@ class StanSpace(Space):
         return {name: values[:, places] for name, places in self._places.items()}
 
     def unconstrain_all(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The coordinates x[n, dim] of values [n, *shape]; a ModelError names what is outside."""
+        """The coordinates x[n, dim] of values [n, *shape].
+
+        Raises ModelError, with the name of what is outside, if a value is not the parameter's.
+        """
         count = len(next(iter(values.values())))
         flat = np.empty((count, len(self._library.names)))
         for name, places in self._places.items():

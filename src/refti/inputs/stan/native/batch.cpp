@@ -26,8 +26,8 @@ using Release = void (*)(char*);
 constexpr double LONG_ENOUGH = 30e-6;  // seconds of work below which waking a thread costs more
 constexpr double NEWEST = 0.1;         // weight of the newest gradient in the mean of its seconds
 
-// A density, and what it refused so far.
-struct Target {
+// A density, and what it rejected so far.
+struct Evaluator {
   const void* model;
   Value value;
   Gradient gradient;
@@ -103,41 +103,41 @@ Helpers& helpers() {
   return *all;
 }
 
-void reject(Target& target, const double* x, char* message) {
-  if (target.rejected++ == 0) {
-    std::lock_guard<std::mutex> lock(target.first);
-    target.message = message ? message : "no reason given";
-    target.where.assign(x, x + target.dim);
+void reject(Evaluator& evaluator, const double* x, char* message) {
+  if (evaluator.rejected++ == 0) {
+    std::lock_guard<std::mutex> lock(evaluator.first);
+    evaluator.message = message ? message : "no reason given";
+    evaluator.where.assign(x, x + evaluator.dim);
   }
-  if (message) target.release(message);
+  if (message) evaluator.release(message);
 }
 
-void evaluate_one(Target& target, const double* x, double* value, double* gradient) {
+void evaluate_one(Evaluator& evaluator, const double* x, double* value, double* gradient) {
   char* message = nullptr;
   const int failed = gradient
-                         ? target.gradient(target.model, false, true, x, value, gradient, &message)
-                         : target.value(target.model, false, true, x, value, &message);
+                         ? evaluator.gradient(evaluator.model, false, true, x, value, gradient, &message)
+                         : evaluator.value(evaluator.model, false, true, x, value, &message);
   if (failed) {
     *value = -std::numeric_limits<double>::infinity();
-    if (gradient) std::fill(gradient, gradient + target.dim, 0.0);
-    reject(target, x, message);
+    if (gradient) std::fill(gradient, gradient + evaluator.dim, 0.0);
+    reject(evaluator, x, message);
   }
 }
 
-void evaluate(Target& target, long count, const double* x, double* values, double* gradients) {
+void evaluate(Evaluator& evaluator, long count, const double* x, double* values, double* gradients) {
   if (count == 0) return;
   // The first point is timed in every call: one slow gradient, as the very first is, must not
   // decide for good that threads are to be woken.
   const auto begun = std::chrono::steady_clock::now();
-  evaluate_one(target, x, values, gradients);
+  evaluate_one(evaluator, x, values, gradients);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begun;
-  if (gradients) target.seconds = (1 - NEWEST) * target.seconds + NEWEST * taken.count();
+  if (gradients) evaluator.seconds = (1 - NEWEST) * evaluator.seconds + NEWEST * taken.count();
   const std::function<void(long)> work = [&](long i) {
     const long point = i + 1;
-    evaluate_one(target, x + point * target.dim, values + point,
-                 gradients ? gradients + point * target.dim : nullptr);
+    evaluate_one(evaluator, x + point * evaluator.dim, values + point,
+                 gradients ? gradients + point * evaluator.dim : nullptr);
   };
-  if (count > 2 && target.seconds * (count - 1) > LONG_ENOUGH) {
+  if (count > 2 && evaluator.seconds * (count - 1) > LONG_ENOUGH) {
     helpers().share(count - 1, work);
   } else {
     for (long i = 0; i < count - 1; ++i) work(i);
@@ -148,9 +148,9 @@ namespace ffi = xla::ffi;
 
 ffi::Error call(ffi::Buffer<ffi::S64>& address, ffi::Buffer<ffi::F64>& x, double* values,
                 double* gradients) {
-  auto* target = reinterpret_cast<Target*>(address.typed_data()[0]);
-  const long count = static_cast<long>(x.element_count()) / target->dim;
-  evaluate(*target, count, x.typed_data(), values, gradients);
+  auto* evaluator = reinterpret_cast<Evaluator*>(address.typed_data()[0]);
+  const long count = static_cast<long>(x.element_count()) / evaluator->dim;
+  evaluate(*evaluator, count, x.typed_data(), values, gradients);
   return ffi::Error::Success();
 }
 
@@ -180,25 +180,25 @@ XLA_FFI_DEFINE_HANDLER_SYMBOL(refti_gradient, call_gradient,
                                   .Ret<ffi::Buffer<ffi::F64>>()
                                   .Ret<ffi::Buffer<ffi::F64>>());
 
-EXPORTED void* refti_target(const void* model, void* value, void* gradient, void* release,
+EXPORTED void* refti_evaluator(const void* model, void* value, void* gradient, void* release,
                             long dim) {
-  auto* target = new Target;
-  target->model = model;
-  target->value = reinterpret_cast<Value>(value);
-  target->gradient = reinterpret_cast<Gradient>(gradient);
-  target->release = reinterpret_cast<Release>(release);
-  target->dim = dim;
-  return target;
+  auto* evaluator = new Evaluator;
+  evaluator->model = model;
+  evaluator->value = reinterpret_cast<Value>(value);
+  evaluator->gradient = reinterpret_cast<Gradient>(gradient);
+  evaluator->release = reinterpret_cast<Release>(release);
+  evaluator->dim = dim;
+  return evaluator;
 }
 
 EXPORTED long refti_rejected(void* address) {
-  return static_cast<Target*>(address)->rejected.load();
+  return static_cast<Evaluator*>(address)->rejected.load();
 }
 
-// The first message and its point; the message is the target's own.
+// The first message and its point; the message is the evaluator's own.
 EXPORTED const char* refti_first(void* address, double* where) {
-  auto* target = static_cast<Target*>(address);
-  std::lock_guard<std::mutex> lock(target->first);
-  std::memcpy(where, target->where.data(), sizeof(double) * target->where.size());
-  return target->message.c_str();
+  auto* evaluator = static_cast<Evaluator*>(address);
+  std::lock_guard<std::mutex> lock(evaluator->first);
+  std::memcpy(where, evaluator->where.data(), sizeof(double) * evaluator->where.size());
+  return evaluator->message.c_str();
 }
