@@ -29,6 +29,11 @@ def read_json(path: Path) -> Any:
         raise StoreError(f"{path} cannot be read: {error}. The run must be made again.") from error
 
 
+def write_bytes(path: Path, content: bytes) -> None:
+    """Writes bytes as they are."""
+    _atomically(path, lambda temporary: temporary.write_bytes(content))
+
+
 def write_netcdf(path: Path, dataset: xarray.Dataset) -> str:
     """Writes a dataset and returns the sha256 of the file."""
     _atomically(path, lambda temporary: dataset.to_netcdf(temporary, engine="h5netcdf"))

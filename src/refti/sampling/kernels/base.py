@@ -64,6 +64,7 @@ class Kernel(Protocol):
         summary: what it is, in one line of documentation.
         needs_gradient: whether both densities of a leg must have gradients.
         has_step_size: whether warm-up adapts a step size for it.
+        state_kind: the NamedTuple of arrays that tells where its chains stand.
     """
 
     @property
@@ -77,6 +78,9 @@ class Kernel(Protocol):
 
     @property
     def has_step_size(self) -> bool: ...
+
+    @property
+    def state_kind(self) -> type: ...
 
     def start(self, density: RungDensity, x: np.ndarray, meter: Meter) -> State:
         """The state of chains at x[chain, dim]."""

@@ -43,6 +43,7 @@ class Elliptical:
     summary: str = "elliptical slices and leaps: no gradients; what refti.from_callable gets"
     needs_gradient: bool = False
     has_step_size: bool = False
+    state_kind: type = State
 
     def start(self, density: RungDensity, x: np.ndarray, meter: Meter) -> State:
         """The state of chains at x[chain, dim]."""

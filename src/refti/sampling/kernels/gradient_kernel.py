@@ -48,6 +48,7 @@ class GradientKernel:
     move: Move
     needs_gradient: bool = True
     has_step_size: bool = True
+    state_kind: type = Chains
 
     def start(self, density: RungDensity, x: np.ndarray, meter: Meter) -> Chains:
         """The state of chains at x[chain, dim]."""

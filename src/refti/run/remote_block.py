@@ -1,0 +1,120 @@
+"""A block for another process: what it needs to know, and the function that runs it there.
+
+Models travel as recipes and everything else as arrays, so the process that runs a block shares
+nothing with the one that asked for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import cloudpickle
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from refti.errors import ModelError
+from refti.models.model import Model
+from refti.models.recipe import Recipe
+from refti.paths.path import Leg
+from refti.run.archive import from_bytes, to_bytes
+from refti.run.problem import Problem
+from refti.run.settings import Settings
+from refti.sampling.block import Block, Rung, run_block
+from refti.sampling.computing import computing
+from refti.sampling.metering import Meter
+
+
+@dataclass(frozen=True)
+class BlockRequest:
+    """A block as bytes and numbers.
+
+    Attributes:
+        problem: the recipes of the models, and what the user gave of the path.
+        task: the leg and the rung.
+        keys: the words of the random keys, one row for each move.
+        iterations: for each key.
+        adapting: whether step sizes are adapted.
+    """
+
+    problem: bytes
+    task: bytes
+    keys: np.ndarray
+    iterations: int
+    adapting: bool
+
+
+def request_block(
+    problem: Problem,
+    leg: Leg,
+    rung: Rung,
+    keys: tuple[jax.Array, ...],
+    *,
+    iterations: int,
+    adapting: bool = False,
+) -> BlockRequest:
+    """The request for a block. Raises ModelError if a model has no recipe."""
+    words = np.stack([np.asarray(jax.random.key_data(key)) for key in keys])
+    task = to_bytes((leg, rung), problem)
+    return BlockRequest(_pack_problem(problem), task, words, iterations, adapting)
+
+
+def run_request(request: BlockRequest) -> bytes:
+    """The block that was asked for, to be read by `read_block`."""
+    problem = _unpack_problem(request.problem)
+    with computing():
+        leg, rung = from_bytes(request.task, problem)
+        keys = tuple(jax.random.wrap_key_data(jnp.asarray(row)) for row in request.keys)
+        block = run_block(
+            leg,
+            rung,
+            keys,
+            iterations=request.iterations,
+            meter=Meter(),
+            adapting=request.adapting,
+        )
+        return to_bytes(block, problem)
+
+
+def read_block(content: bytes, problem: Problem) -> Block:
+    """The block that another process sent back."""
+    block = from_bytes(content, problem)
+    assert isinstance(block, Block)
+    return block
+
+
+def _pack_problem(problem: Problem) -> bytes:
+    stations = [_pack_station(station) for station in problem.settings.stations]
+    models = [_recipe_of(model).to_bytes() for model in problem.models]
+    return cloudpickle.dumps((problem.kind, models, stations))
+
+
+@lru_cache(maxsize=8)
+def _unpack_problem(packed: bytes) -> Problem:
+    """The problem, made once in a process; of the settings only what the densities need."""
+    kind, models, stations = cloudpickle.loads(packed)
+    made = tuple(Recipe.from_bytes(sent).build() for sent in models)
+    settings = Settings(reference=[_unpack_station(station) for station in stations])
+    return Problem(kind, made, settings)
+
+
+def _pack_station(station: Any) -> tuple[str, Any]:
+    if isinstance(station, Model):
+        return "recipe", _recipe_of(station).to_bytes()
+    return "as it is", station
+
+
+def _unpack_station(packed: tuple[str, Any]) -> Any:
+    kind, content = packed
+    return Recipe.from_bytes(content).build() if kind == "recipe" else content
+
+
+def _recipe_of(model: Model) -> Recipe:
+    if model.recipe is None:
+        raise ModelError(
+            f"A model must have a recipe to be sent to another process; this one ({model.source}) "
+            "has none. Make it by a function at the top of a module."
+        )
+    return model.recipe
