@@ -30,12 +30,28 @@ def model(name: str, *, printed: bool = False) -> refti.Model:
     return covid.model(chosen, SHORT)
 
 
-def points(of: refti.Model, count: int) -> np.ndarray:
-    return of.start + 0.3 * np.random.default_rng(3).normal(size=(count, of.dim))
+# As many in every test, so that a model's density is compiled once.
+POINTS = 8
+
+
+def points(of: refti.Model) -> np.ndarray:
+    return of.start + 0.3 * np.random.default_rng(3).normal(size=(POINTS, of.dim))
+
+
+def log_densities_at_two(of: refti.Model, x: np.ndarray) -> np.ndarray:
+    return of.log_densities(np.repeat(x, POINTS // 2, axis=0))[:: POINTS // 2]
 
 
 def log_likelihoods(of: refti.Model, x: np.ndarray) -> np.ndarray:
     return of.log_densities(x) - of.prior_alone().log_densities(x)
+
+
+def day_by_day(reproduction: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """The renewal equation as it is written, in NumPy."""
+    cases = np.zeros(len(reproduction))
+    for t in range(len(cases)):
+        cases[t] = 1e-5 + reproduction[t] * (cases[:t] @ weights[:t][::-1])
+    return cases
 
 
 def plain_cases(reproduction: jax.Array, weights: jax.Array) -> jax.Array:
@@ -73,7 +89,7 @@ def test_an_unknown_variant_is_told_with_the_known_ones():
         covid.variant("AR(5)")
 
 
-@pytest.mark.parametrize("days", [30, 40, 83])
+@pytest.mark.parametrize("days", [40, 83])  # of whole blocks, and not
 def test_the_renewal_equation_and_its_gradient_are_those_of_the_plain_recursion(days: int):
     rng = np.random.default_rng(1)
     reproduction = jnp.asarray(np.exp(0.5 * rng.normal(size=days)))
@@ -123,26 +139,26 @@ def test_the_likelihood_of_counts_is_that_of_scipy(phi: float, scale: int):
     np.testing.assert_allclose(value, expected, rtol=1e-11)
 
 
-@pytest.mark.parametrize("name", ["GI=6.5", "AR(3)", "W=4"])
+@pytest.mark.parametrize("name", ["GI=20", "AR(4)", "W=7"])
 def test_the_likelihood_is_the_one_written_in_the_paper(name: str):
     chosen, of = covid.variant(name), model(name)
-    x = points(of, 3)
+    x = points(of)
     for values, value in zip(map(of.constrain, x), log_likelihoods(of, x), strict=True):
         day = np.arange(1, len(SHORT) + 1)
         number = np.exp(np.asarray(values["eps"])[np.ceil(day / chosen.window).astype(int) - 1])
         k = chosen.generation_interval
         rate = values["r"] if k is None else 1 / (2 * (np.sqrt(2 / np.pi) * k) ** 2)
         weights = np.exp(-((day - 0.5) ** 2) * rate) - np.exp(-((day + 0.5) ** 2) * rate)
-        mean = np.asarray(plain_cases(jnp.asarray(number), jnp.asarray(weights)))
+        mean = day_by_day(number, weights)
         phi = float(values["phi"])
         expected = stats.nbinom.logpmf(SHORT.counts, phi, phi / (phi + mean)).sum()
         np.testing.assert_allclose(value, expected, rtol=1e-11)
 
 
 def test_a_window_of_one_day_is_the_same_density_as_ar2():
-    x = points(model("W=1"), 20)
+    x = points(model("W=1"))
     values = model("W=1").log_densities(x)
-    assert np.isfinite(values).sum() >= 10
+    assert np.isfinite(values).sum() >= POINTS // 2
     np.testing.assert_array_equal(values, model("AR(2)").log_densities(x))
 
 
@@ -152,8 +168,10 @@ def test_variants_that_differ_in_a_number_share_their_programs():
     assert first == second
 
 
-@pytest.mark.parametrize("name", ["GI=20", "AR(2)", "AR(4)", "W=7"])
-@pytest.mark.parametrize("printed", [False, True])
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [("GI=20", False), ("AR(2)", False), ("AR(4)", False), ("W=7", False), ("AR(4)", True)],
+)
 def test_the_prior_integrates_to_one_or_to_the_mass_that_is_missing(name: str, printed: bool):
     # Hyperparameters are drawn from wider normals and ε from the process itself, by NumPy; the
     # mean of prior over proposal is the integral. Fixed seed; |z| > 4 is a false alarm of 6e-5.
@@ -234,17 +252,17 @@ def test_the_density_is_zero_where_ar2_is_not_stationary():
     of = model("AR(2)")
     values = {name: np.asarray(value) for name, value in of.constrain(of.start).items()}
     edges = [of.unconstrain(values | {"rho": np.array([0.8, b])}) for b in (0.199, 0.201)]
-    inside, outside = of.log_densities(np.stack(edges))
+    inside, outside = log_densities_at_two(of, np.stack(edges))
     assert np.isfinite(inside)
     assert outside == -np.inf
 
 
-@pytest.mark.parametrize("name", ["GI=5", "AR(4)", "W=7"])
+@pytest.mark.parametrize("name", ["GI=20", "AR(4)"])
 def test_the_compiled_gradient_is_that_of_central_differences(name: str):
     of = model(name)
     x, direction = of.start, np.random.default_rng(5).choice([-1.0, 1.0], of.dim)
     slope = jax.jit(jax.grad(of.density.log_density))(jnp.asarray(x)) @ direction
-    up, down = of.log_densities(x + 1e-5 * np.array([[1], [-1]]) * direction)
+    up, down = log_densities_at_two(of, x + 1e-5 * np.array([[1], [-1]]) * direction)
     assert float(slope) == pytest.approx((up - down) / 2e-5, rel=1e-6)
 
 

@@ -7,6 +7,7 @@ distribution in scipy (with the Jacobian by automatic differentiation) is log z 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import log
 
 import jax
@@ -19,6 +20,7 @@ from scipy.special import logsumexp
 
 import refti
 from refti import suite
+from refti.models.density import QUICK_COMPILE
 from refti.suite import bent, conjugate, gaussians, hierarchies, tails
 from targets import LOG_2_PI, grid
 
@@ -26,6 +28,8 @@ pytestmark = pytest.mark.usefixtures("x64")
 
 POINTS = 7
 Route = Callable[[suite.Target], float]
+# Most of these tests is compiling, and each program runs once.
+compiled = partial(jax.jit, compiler_options=QUICK_COMPILE)
 
 
 def points(target: suite.Target, scale: float = 0.5) -> np.ndarray:
@@ -36,13 +40,13 @@ def points(target: suite.Target, scale: float = 0.5) -> np.ndarray:
 
 def at(function: Callable[[jax.Array], jax.Array], x: np.ndarray) -> np.ndarray:
     """A function's values at points [n, dim], compiled as one."""
-    return np.asarray(jax.jit(jax.vmap(function))(jnp.asarray(x)))
+    return np.asarray(compiled(jax.vmap(function))(jnp.asarray(x)))
 
 
 def expansion(model: refti.Model, x: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     """The log density, its gradient and minus its Hessian at a point."""
 
-    @jax.jit
+    @compiled
     def both(x: jax.Array) -> tuple[jax.Array, jax.Array]:
         density = model.density.log_density
         return jax.value_and_grad(density)(x), jax.hessian(density)(x)
@@ -71,7 +75,7 @@ def compared_on_support(
     def route(target: suite.Target) -> float:
         model, x = target.model(), points(target)
         volumes = np.linalg.slogdet(at(jax.jacfwd(lambda u: free(model.constrain(u))), x))[1]
-        constrained = jax.jit(jax.vmap(model.constrain))(jnp.asarray(x))
+        constrained = compiled(jax.vmap(model.constrain))(jnp.asarray(x))
         normalised = [
             log_normalised({name: np.asarray(value[i]) for name, value in constrained.items()})
             for i in range(len(x))
@@ -120,7 +124,7 @@ def hierarchy_over_tau(target: suite.Target) -> float:
         return value + 0.5 * slope @ jnp.linalg.solve(precision, slope) + volume
 
     log_tau = np.linspace(-30.0, 5.0, 1501)
-    masses = jax.jit(jax.vmap(given))(jnp.asarray(log_tau))
+    masses = compiled(jax.vmap(given))(jnp.asarray(log_tau))
     return float(logsumexp(np.asarray(masses))) + log(log_tau[1] - log_tau[0])
 
 
@@ -300,7 +304,7 @@ def test_model_begins_where_its_density_and_slope_are_finite(target: suite.Targe
     model = target.model()
     assert isinstance(model, refti.Model)
     assert model.dim == target.dim
-    value, slope = jax.jit(jax.value_and_grad(model.log_density))(jnp.asarray(model.start))
+    value, slope = compiled(jax.value_and_grad(model.log_density))(jnp.asarray(model.start))
     assert np.isfinite(value)
     assert np.all(np.isfinite(slope))
     assert target.modes in (1, 2)
