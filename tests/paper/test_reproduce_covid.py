@@ -87,8 +87,8 @@ def test_the_printed_laplace_values_of_the_windows_hold_within_their_noise(found
 
 
 def test_a_laplace_value_is_judged_by_its_noise():
-    assert covid_printed.judged(-875, Laplace(-879.2, 5.0))[2] == "holds, within its noise"
-    assert covid_printed.judged(-875, Laplace(-879.2, 0.5))[2] == "does not hold"
+    assert covid_printed.judge_laplace(-875, Laplace(-879.2, 5.0))[2] == "holds, within its noise"
+    assert covid_printed.judge_laplace(-875, Laplace(-879.2, 0.5))[2] == "does not hold"
 
 
 @pytest.mark.long
@@ -161,14 +161,14 @@ def test_quick_runs_take_one_model_of_two_names_once(
         return {job.name: replace(result) for job in jobs}
 
     monkeypatch.setattr(covid_runs, "run_jobs", run_jobs)
-    quick = covid_runs.runs(Work(tmp_path, quick=True), south_korea(), of_the_paper=True)
+    quick = covid_runs.all_runs(Work(tmp_path, quick=True), south_korea(), of_the_paper=True)
     assert len(asked) == 15
     assert list(quick.right) == list(VARIANTS)
     assert quick.right["W=1"] is quick.right["AR(2)"]
     assert "runs once" in covid_tables.same_model_note(quick)
     cost = covid_tables.cost_table(quick)
     assert [row[0] for row in cost.rows] == [*(n for n in VARIANTS if n != "W=1"), "all"]
-    full = covid_runs.runs(Work(tmp_path), south_korea(), of_the_paper=False)
+    full = covid_runs.all_runs(Work(tmp_path), south_korea(), of_the_paper=False)
     assert {"AR(2) by 1", "W=1 by 2"} <= set(asked[15:])
     assert "agree" in covid_tables.same_model_note(full)
 

@@ -122,7 +122,7 @@ def test_draws_to_an_error_grow_with_its_inverse_square():
 
 def test_the_full_version_repeats_every_method_fifteen_times_over_1500_iterations():
     assert FULL.runs == 15
-    assert FULL.kept_long * radiata_runs.CHAINS >= 1500
+    assert FULL.kept_long * radiata_runs.CHAINS_A_RUN >= 1500
     assert len(SPECIMENS) == 42
 
 

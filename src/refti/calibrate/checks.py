@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from refti.calibrate.runs import Run
-
-GOOD = 3.0  # errors from the truth
-MOST_TRUSTED_BAD = 0.01  # of the trusted runs
+from refti.calibrate.tuning import TUNING
 
 
 @dataclass(frozen=True)
@@ -37,12 +35,12 @@ class Firings:
     @property
     def passes(self) -> bool:
         """Whether at most 1 % of the trusted runs are bad."""
-        return self.trusted_bad <= MOST_TRUSTED_BAD * (self.trusted_good + self.trusted_bad)
+        return self.trusted_bad <= TUNING.most_trusted_bad * (self.trusted_good + self.trusted_bad)
 
 
 def is_good(run: Run) -> bool:
     """Whether a run has a finite error and is within three errors of the truth."""
-    return math.isfinite(run.error) and abs(run.z) <= GOOD
+    return math.isfinite(run.error) and abs(run.z) <= TUNING.good_errors
 
 
 def firings(runs: Sequence[Run]) -> Firings:
@@ -77,7 +75,7 @@ def text(found: Firings) -> str:
         for c in found.checks
     ]
     lines.append(
-        f"Good (within {GOOD:g} errors): {found.good}, trusted {found.trusted_good}. "
+        f"Good (within {TUNING.good_errors:g} errors): {found.good}, trusted {found.trusted_good}. "
         f"Bad: {found.bad} ({found.refused} refused), trusted {found.trusted_bad}."
     )
     return "\n".join(lines)

@@ -18,8 +18,9 @@ import numpy as np
 from jaxtyping import Array, Float
 
 import refti
-from refti.calibrate.probabilities import FALSE_ALARM, Verdict, model_probabilities, verdict
+from refti.calibrate.probabilities import Verdict, model_probabilities, verdict
 from refti.calibrate.runs import Job, Run
+from refti.calibrate.tuning import TUNING
 from refti.suite import Target
 
 OBSERVATIONS = 30
@@ -28,7 +29,6 @@ COLUMNS = {"first": (0, 1), "second": (0, 2), "both": (0, 1, 2)}
 PRIOR = np.array([0.5, 0.3, 0.2])
 MEAN = np.array([1.0, 0.0, 0.0])  # of the coefficients' prior
 SCALE = np.array([1.0, 0.5, 0.5])  # in units of the noise
-BIAS, NOISE_OF_EVIDENCE = log(2), 1.0  # of the negative controls, in nats
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ def study(runs: Sequence[Run]) -> Choice:
 
 def controls(log_z: np.ndarray, seed: int = 0) -> dict[str, np.ndarray]:
     """The evidences spoilt on purpose: a bias of log 2 on one model, noise of 1 nat on all."""
-    noise = np.random.default_rng([31, seed]).normal(scale=NOISE_OF_EVIDENCE, size=log_z.shape)
-    return {"bias": log_z + BIAS * np.eye(log_z.shape[1])[0], "noise": log_z + noise}
+    noise = np.random.default_rng([31, seed]).normal(scale=TUNING.control_noise, size=log_z.shape)
+    return {"bias": log_z + TUNING.control_bias * np.eye(log_z.shape[1])[0], "noise": log_z + noise}
 
 
 def rejections(data_sets: int, repeats: int) -> dict[str, float]:
@@ -181,8 +181,8 @@ def text(found: Choice) -> str:
     exact = found.verdicts["exact"]
     lines.append(
         f"{found.data_sets} data sets ({found.left_out} left out), {len(exact.tests)} tests, "
-        f"critical |z| {exact.critical:.2f} (false alarms {100 * FALSE_ALARM:g} %); probabilities "
-        f"differ from the exact ones by at most {found.largest_difference:.4f}."
+        f"critical |z| {exact.critical:.2f} (false alarms {100 * TUNING.false_alarm:g} %); "
+        f"probabilities differ from the exact ones by at most {found.largest_difference:.4f}."
     )
     lines.append(
         "Calibrated, and both controls are rejected." if found.passes else "NOT shown calibrated."

@@ -10,9 +10,9 @@ from statistics import NormalDist
 import numpy as np
 from scipy import stats
 
-from refti.calibrate.runs import ROUNDING, Job, Run
+from refti.calibrate.runs import Job, Run
+from refti.calibrate.tuning import TUNING
 
-LEVELS = (0.50, 0.68, 0.90, 0.95)
 # A posterior that is a Gaussian exactly is left out: its own expansion is the reference then, and
 # an estimate without any spread has no error to be covered.
 TARGETS = (
@@ -25,14 +25,10 @@ TARGETS = (
     "skewed_100",
     "quartic_60",
 )
-VARIANCE = (0.7, 1.4)
-COVERAGE_95 = (0.92, 0.98)
-LEAST_COVERAGE = 0.90  # of the lower Wilson bound, for equivalence
-ENOUGH_RUNS = 100  # below it a figure can only contradict
 
 
 @dataclass(frozen=True)
-class Share:
+class CountedShare:
     """A share of runs with the 95 % Wilson bounds of its probability."""
 
     value: float
@@ -60,24 +56,24 @@ class Scores:
     variance: float
     variance_low: float
     variance_high: float
-    coverage: tuple[Share, ...]
+    coverage: tuple[CountedShare, ...]
 
     @property
     def equivalent(self) -> bool:
         """Whether the errors are proved right: the 99 % interval of the variance lies within
         0.7 to 1.4, and the lower bound of 95 % coverage is at least 0.90."""
         return (
-            VARIANCE[0] <= self.variance_low
-            and self.variance_high <= VARIANCE[1]
-            and self.coverage[-1].low >= LEAST_COVERAGE
+            TUNING.variance[0] <= self.variance_low
+            and self.variance_high <= TUNING.variance[1]
+            and self.coverage[-1].low >= TUNING.least_coverage
         )
 
     @property
     def within(self) -> bool:
         """Whether the figures themselves lie within 92 to 98 % and 0.7 to 1.4."""
         return (
-            VARIANCE[0] <= self.variance <= VARIANCE[1]
-            and COVERAGE_95[0] <= self.coverage[-1].value <= COVERAGE_95[1]
+            TUNING.variance[0] <= self.variance <= TUNING.variance[1]
+            and TUNING.coverage_95[0] <= self.coverage[-1].value <= TUNING.coverage_95[1]
         )
 
     @property
@@ -87,16 +83,16 @@ class Scores:
             return False
         inside = round(self.coverage[-1].value * self.runs)
         return bool(
-            self.variance_high < VARIANCE[0]
-            or self.variance_low > VARIANCE[1]
-            or stats.binom.cdf(inside, self.runs, COVERAGE_95[0]) < 0.005
-            or stats.binom.sf(inside - 1, self.runs, COVERAGE_95[1]) < 0.005
+            self.variance_high < TUNING.variance[0]
+            or self.variance_low > TUNING.variance[1]
+            or stats.binom.cdf(inside, self.runs, TUNING.coverage_95[0]) < 0.005
+            or stats.binom.sf(inside - 1, self.runs, TUNING.coverage_95[1]) < 0.005
         )
 
     @property
     def passes(self) -> bool:
         """Whether the figures lie within the limits, or with few runs do not contradict them."""
-        if self.runs < ENOUGH_RUNS:
+        if self.runs < TUNING.enough_runs:
             return self.runs > 1 and not self.contradicted
         return self.within
 
@@ -139,11 +135,11 @@ def scores(z: np.ndarray, left_out: int = 0) -> Scores:
     """The figures of z-scores."""
     count = len(z)
     if count < 2:
-        unknown = (Share(math.nan, 0.0, 1.0),) * len(LEVELS)
+        unknown = (CountedShare(math.nan, 0.0, 1.0),) * len(TUNING.levels)
         return Scores(count, left_out, math.nan, math.nan, math.nan, 0.0, math.inf, unknown)
     variance = float(np.var(z, ddof=1))
     low, high = stats.chi2.ppf([0.005, 0.995], count - 1)
-    shares = [np.abs(z) <= NormalDist().inv_cdf(0.5 + level / 2) for level in LEVELS]
+    shares = [np.abs(z) <= NormalDist().inv_cdf(0.5 + level / 2) for level in TUNING.levels]
     return Scores(
         runs=count,
         left_out=left_out,
@@ -156,13 +152,13 @@ def scores(z: np.ndarray, left_out: int = 0) -> Scores:
     )
 
 
-def wilson(inside: int, count: int) -> Share:
+def wilson(inside: int, count: int) -> CountedShare:
     """A share with its 95 % Wilson bounds."""
     quantile = NormalDist().inv_cdf(0.975)
     share, spread = inside / count, quantile**2 / count
     centre = (share + spread / 2) / (1 + spread)
     half = quantile / (1 + spread) * math.sqrt(share * (1 - share) / count + spread / (4 * count))
-    return Share(share, max(0.0, centre - half), min(1.0, centre + half))
+    return CountedShare(share, max(0.0, centre - half), min(1.0, centre + half))
 
 
 def text(table: Sequence[Coverage]) -> str:
@@ -183,7 +179,7 @@ def _of_trusted(runs: Sequence[Run]) -> Scores:
 
 
 def _of_runs(runs: Sequence[Run]) -> Scores:
-    entering = [run.z for run in runs if math.isfinite(run.z) and run.error > ROUNDING]
+    entering = [run.z for run in runs if math.isfinite(run.z) and run.error > TUNING.rounding]
     return scores(np.array(entering), len(runs) - len(entering))
 
 
@@ -202,7 +198,7 @@ _HEAD = (
     "50 % 68 % 90 % 95 % (bounds)"
 )
 _RULE = (
-    f"variance of z within {VARIANCE[0]} to {VARIANCE[1]} and 95 % intervals that cover "
-    f"{100 * COVERAGE_95[0]:.0f} to {100 * COVERAGE_95[1]:.0f} % (trusted runs; with fewer than "
-    f"{ENOUGH_RUNS}, not contradicted)"
+    f"variance of z within {TUNING.variance[0]} to {TUNING.variance[1]} and 95 % intervals that "
+    f"cover {100 * TUNING.coverage_95[0]:.0f} to {100 * TUNING.coverage_95[1]:.0f} % "
+    f"(trusted runs; with fewer than {TUNING.enough_runs}, not contradicted)"
 )

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import product
 
 from refti.calibrate.runs import Job, Run
+from refti.calibrate.tuning import TUNING
 
 DIMS, DISTANCES, WEIGHTS = (2, 10), (10, 30), (0.5, 0.9)
-NEAR_ERRORS, NEAR_NATS = 3.5, 0.2
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ def jobs(seeds: int, settings: dict[str, object]) -> list[Job]:
 
 def is_right(run: Run) -> bool:
     """Whether a run's estimate is within 3.5 errors or 0.2 nats of the truth."""
-    return abs(run.z) <= NEAR_ERRORS or abs(run.log_z - run.truth) <= NEAR_NATS
+    return abs(run.z) <= TUNING.wrong_errors or abs(run.log_z - run.truth) <= TUNING.near_nats
 
 
 def count(runs: Iterable[Run]) -> list[ModeCount]:
@@ -62,7 +62,7 @@ def count(runs: Iterable[Run]) -> list[ModeCount]:
             right=sum(run.trusted and is_right(run) for run in group),
             wrong=sum(run.trusted and not is_right(run) for run in group),
             untrusted=sum(not run.trusted for run in group),
-            near=sum(not run.trusted and abs(run.z) <= NEAR_ERRORS for run in group),
+            near=sum(not run.trusted and abs(run.z) <= TUNING.wrong_errors for run in group),
         )
         for name, group in groups.items()
     ]
@@ -86,7 +86,7 @@ def text(counts: Sequence[ModeCount]) -> str:
     lines.append(
         f"Of {totals['runs']} runs {totals['right']} were trusted and right, {totals['wrong']} "
         f"trusted and wrong, {totals['untrusted']} not trusted ({totals['near']} of these within "
-        f"{NEAR_ERRORS} errors)."
+        f"{TUNING.wrong_errors} errors)."
     )
     return "\n".join(lines)
 

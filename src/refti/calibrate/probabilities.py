@@ -15,8 +15,7 @@ from statistics import NormalDist
 import numpy as np
 from scipy.special import softmax
 
-FALSE_ALARM = 0.01  # of all tests together
-EXTREME = 1e-12  # probabilities nearer to 0 or 1 count as this near
+from refti.calibrate.tuning import TUNING
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Verdict:
     @property
     def critical(self) -> float:
         """The |z| beyond which a test rejects (Bonferroni)."""
-        return NormalDist().inv_cdf(1 - FALSE_ALARM / (2 * len(self.tests)))
+        return NormalDist().inv_cdf(1 - TUNING.false_alarm / (2 * len(self.tests)))
 
     @property
     def worst(self) -> LawTest:
@@ -95,7 +94,7 @@ def _z_of_symmetry(y: np.ndarray, p: np.ndarray) -> float:
 
 def _z_of_slope(y: np.ndarray, p: np.ndarray) -> float:
     """The score of the slope of y - p in logit p; given p, y is Bernoulli with this probability."""
-    p = np.clip(p, EXTREME, 1 - EXTREME)
+    p = np.clip(p, TUNING.extreme, 1 - TUNING.extreme)
     logit, weight = np.log(p) - np.log1p(-p), p * (1 - p)
     # Centred with the weights, so that it does not answer to the mean, which has its own test.
     logit = logit - np.average(logit, weights=weight)

@@ -11,11 +11,9 @@ from typing import Any, Self
 
 import refti
 from refti import suite
+from refti.calibrate.tuning import TUNING
 from refti.studies import plain
 from refti.suite import Target
-
-# Below this many nats a difference is rounding, whatever the error says.
-ROUNDING = 1e-8
 
 
 @dataclass(frozen=True)
@@ -61,7 +59,7 @@ class Run:
         """The distance from the truth in errors; NaN where there is no finite error."""
         if not math.isfinite(self.error):
             return math.nan
-        return (self.log_z - self.truth) / max(self.error, ROUNDING)
+        return (self.log_z - self.truth) / max(self.error, TUNING.rounding)
 
     def to_dict(self) -> dict[str, Any]:
         """The run as plain values, fit for JSON."""

@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from refti.calibrate.runs import Job, Run
+from refti.calibrate.tuning import TUNING
 from refti.suite import Target
-
-WRONG = 3.5  # errors from the truth
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,10 @@ class Summary:
         share = 100 * self.unimodal_trusted / max(self.unimodal, 1)
         named = f" ({', '.join(self.wrong)})" if self.wrong else ""
         return (
-            f"Trusted: {self.trusted} of {self.targets}. Trusted and wrong (|z| > {WRONG}): "
-            f"{len(self.wrong)}{named}.\nOf the unimodal {self.unimodal_trusted} of "
-            f"{self.unimodal} are trusted ({share:.0f} %)."
+            f"Trusted: {self.trusted} of {self.targets}. Trusted and wrong "
+            f"(|z| > {TUNING.wrong_errors}): {len(self.wrong)}{named}.\n"
+            f"Of the unimodal {self.unimodal_trusted} of {self.unimodal} are "
+            f"trusted ({share:.0f} %)."
         )
 
 
@@ -47,7 +47,9 @@ def summary(runs: Sequence[Run]) -> Summary:
     return Summary(
         targets=len(runs),
         trusted=sum(run.trusted for run in runs),
-        wrong=tuple(run.name for run in runs if run.trusted and not abs(run.z) <= WRONG),
+        wrong=tuple(
+            run.name for run in runs if run.trusted and not abs(run.z) <= TUNING.wrong_errors
+        ),
         unimodal=len(unimodal),
         unimodal_trusted=sum(run.trusted for run in unimodal),
     )

@@ -9,6 +9,7 @@ from refti.results.files import plain
 from refti.results.text import plus_minus
 from refti.studies.json_lines import append_record, read_records
 from refti.studies.processes import run_in_processes
+from refti.tuning import tuned
 
 __all__ = [
     "Progress",
@@ -18,4 +19,5 @@ __all__ = [
     "print_lines",
     "read_records",
     "run_in_processes",
+    "tuned",
 ]

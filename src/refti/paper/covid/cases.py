@@ -13,8 +13,8 @@ import numpy as np
 
 from refti import ModelError
 
-SHORTEST = 30  # days
-SHOWN = 10  # faults that are told one by one
+FEWEST_DAYS = 30  # days
+FAULTS_SHOWN = 10  # faults that are told one by one
 
 Row = tuple[int, date, int]  # its line in the file, its day, its count
 
@@ -45,11 +45,13 @@ def read_cases(path: str | Path) -> Cases:
     faults: list[str] = []
     rows = list(_rows(_lines(path), path, faults))
     faults += _order_faults(rows)
-    if not faults and len(rows) < SHORTEST:
-        faults.append(f"needs at least {SHORTEST} days of cases; got {len(rows)}.")
+    if not faults and len(rows) < FEWEST_DAYS:
+        faults.append(f"needs at least {FEWEST_DAYS} days of cases; got {len(rows)}.")
     if faults:
-        hidden = [f"… and {len(faults) - SHOWN} more."] if len(faults) > SHOWN else []
-        raise ModelError("\n".join([f"{path}: {fault}" for fault in faults[:SHOWN]] + hidden))
+        hidden = [f"… and {len(faults) - FAULTS_SHOWN} more."] if len(faults) > FAULTS_SHOWN else []
+        raise ModelError(
+            "\n".join([f"{path}: {fault}" for fault in faults[:FAULTS_SHOWN]] + hidden)
+        )
     return Cases(rows[0][1], np.array([count for _, _, count in rows]))
 
 

@@ -20,8 +20,8 @@ from refti.paper.report.page import BLUE, GREY, ORANGE, RED, subplots
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-MOST = 400  # draws behind a band
-LEVELS = (5, 50, 95)  # per cent
+MOST_DRAWS = 400  # draws behind a band
+BAND_LEVELS = (5, 50, 95)  # per cent
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def _bands(
         if reported is not None:
             panel.bar(days, reported, width=1.0, color="#C8C8C8", label="reported")
         for model, words, colour, dashes in pair.styles:
-            low, middle, high = np.percentile(values(model), LEVELS, axis=0)
+            low, middle, high = np.percentile(values(model), BAND_LEVELS, axis=0)
             panel.fill_between(days, low, high, color=colour, alpha=0.2, linewidth=0)
             panel.plot(days, middle, dashes, color=colour, label=words, linewidth=1.5)
         if log:
@@ -187,7 +187,7 @@ def _bands(
 def _thinned(values: np.ndarray) -> np.ndarray:
     """At most so many draws of all chains, evenly taken."""
     flat = values.reshape(-1, *values.shape[2:])
-    return flat[np.linspace(0, len(flat) - 1, min(MOST, len(flat))).astype(int)]
+    return flat[np.linspace(0, len(flat) - 1, min(MOST_DRAWS, len(flat))).astype(int)]
 
 
 def _reproduction(model: str, result: refti.Evidence, days: int) -> np.ndarray:

@@ -14,14 +14,14 @@ from refti.paper.covid.model import (
     log_prior_mass,
     variant_as_printed,
 )
-from refti.paper.covid.runs import Runs, is_shifted, made
+from refti.paper.covid.runs import Runs, differs_by_constant, results_among
 from refti.paper.laplace import Laplace
 from refti.paper.report.findings import Table
 from refti.paper.report.verdicts import verdict
 from refti.studies import plus_minus
 
-ROUNDING = 0.5  # of the printed values, which are whole numbers
-ERRORS = 2  # within which two values agree
+ROUNDING_OF_PRINTED = 0.5  # of the printed values, which are whole numbers
+ERRORS_APART = 2  # within which two values agree
 NOTHING = "—"
 
 
@@ -57,7 +57,7 @@ PRINTED = {
 
 
 @dataclass(frozen=True)
-class Behind:
+class EvidenceAsPrinted:
     """What stands behind a printed number: its value by us, on the same days, lags and priors."""
 
     log_z: float
@@ -69,23 +69,27 @@ class Behind:
 
     def holds(self, printed: Printed) -> bool:
         """Whether the printed number, rounded as it is, is this value."""
-        return abs(printed.log_z - self.log_z) <= ROUNDING + ERRORS * self.error
+        return abs(printed.log_z - self.log_z) <= ROUNDING_OF_PRINTED + ERRORS_APART * self.error
 
 
-def behind(name: str, found: Runs) -> Behind | None:
+def evidence_as_printed(name: str, found: Runs) -> EvidenceAsPrinted | None:
     """The evidence of a variant exactly as printed; None where it was not run."""
     variant = variant_as_printed(name)
-    if is_shifted(variant):
+    if differs_by_constant(variant):
         right = found.evidences.get(name)
         mass = log_prior_mass(variant)
-        return None if right is None else Behind(right.log_z + mass, right.error, right.trusted)
-    result = made(found.printed).get(name)
-    return None if result is None else Behind(result.log_z, result.error, result.trusted)
+        return (
+            None
+            if right is None
+            else EvidenceAsPrinted(right.log_z + mass, right.error, right.trusted)
+        )
+    result = results_among(found.printed).get(name)
+    return None if result is None else EvidenceAsPrinted(result.log_z, result.error, result.trusted)
 
 
-def off_by(found: Runs) -> str:
+def describe_differences(found: Runs) -> str:
     """How far the printed numbers are from ours on the same days, lags and priors."""
-    known = {name: behind(name, found) for name in found.right}
+    known = {name: evidence_as_printed(name, found) for name in found.right}
     offs = [PRINTED[name].log_z - ours.log_z for name, ours in known.items() if ours is not None]
     if not offs:
         return ""
@@ -99,7 +103,11 @@ def printed_table(found: Runs) -> Table:
     """Every printed log evidence, what stands behind it, and what the rest is."""
     rows = []
     for name, right in found.right.items():
-        variant, printed, ours = variant_as_printed(name), PRINTED[name], behind(name, found)
+        variant, printed, ours = (
+            variant_as_printed(name),
+            PRINTED[name],
+            evidence_as_printed(name, found),
+        )
         interval = f"{printed.log_z} [{printed.low}, {printed.high}]"
         made_of = (str(variant.days or "all"), str(variant.strong_lag))
         mass = f"{log_prior_mass(variant):+.2f}"
@@ -112,7 +120,9 @@ def printed_table(found: Runs) -> Table:
                 verdict(ours.holds(printed)),
                 _why(variant, printed, ours, found),
             )
-        rows.append((name, interval, *made_of, mass, *judged[:2], said(right), *judged[2:]))
+        rows.append(
+            (name, interval, *made_of, mass, *judged[:2], describe_outcome(right), *judged[2:])
+        )
     columns = (
         "model",
         "printed log z [interval]",
@@ -128,7 +138,8 @@ def printed_table(found: Runs) -> Table:
     notes = (
         "Exactly so: on the same days, with the same order of lags and priors not normalised. "
         "As meant: all days, lags in order, normalised priors.",
-        f"A printed number holds if it is within its rounding ({ROUNDING}) and {ERRORS} errors.",
+        f"A printed number holds if it is within its rounding ({ROUNDING_OF_PRINTED}) and "
+        f"{ERRORS_APART} errors.",
     )
     return Table("as_printed", "The printed log evidences", columns, tuple(rows), notes)
 
@@ -137,13 +148,20 @@ def laplace_table(found: Runs, approximations: dict[Variant, Laplace]) -> Table:
     """Every printed Laplace value and correction, beside ours on the same days, lags and priors."""
     rows = []
     for name in found.right:
-        printed, ours, about = PRINTED[name], behind(name, found), _laplace(name, approximations)
+        printed, ours, about = (
+            PRINTED[name],
+            evidence_as_printed(name, found),
+            _laplace(name, approximations),
+        )
         if ours is None or about is None:
             missing = (NOTHING, "not run")
             rows.append((name, str(printed.laplace), *missing, str(printed.correction), *missing))
             continue
         correction = Laplace(ours.log_z - about.log_z, hypot(ours.error, about.error))
-        verdicts = (*judged(printed.laplace, about), *judged(printed.correction, correction))
+        verdicts = (
+            *judge_laplace(printed.laplace, about),
+            *judge_laplace(printed.correction, correction),
+        )
         rows.append((name, *verdicts))
     columns = (
         "model",
@@ -158,8 +176,9 @@ def laplace_table(found: Runs, approximations: dict[Variant, Laplace]) -> Table:
         "Laplace's approximation with a sampled covariance moves with the draws it is made from, "
         "since ½ log det of 200 dimensions adds up their noise; so does the correction, and only "
         "their sum is a property of the model.",
-        f"A printed number holds if it is within its rounding ({ROUNDING}) and {ERRORS} times the "
-        "noise of both; that of the printed one is not known and taken to be that of ours.",
+        f"A printed number holds if it is within its rounding ({ROUNDING_OF_PRINTED}) and "
+        f"{ERRORS_APART} times the noise of both; that of the printed one is not known and "
+        "taken to be that of ours.",
     )
     return Table(
         "laplace", "Laplace's approximation and its correction", columns, tuple(rows), notes
@@ -169,19 +188,19 @@ def laplace_table(found: Runs, approximations: dict[Variant, Laplace]) -> Table:
 def _laplace(name: str, approximations: dict[Variant, Laplace]) -> Laplace | None:
     """Laplace's approximation of a variant exactly as printed; None where it was not run."""
     variant = variant_as_printed(name)
-    if not is_shifted(variant):
+    if not differs_by_constant(variant):
         return approximations.get(variant)
     of_right = approximations.get(VARIANTS[name])
     return of_right and replace(of_right, log_z=of_right.log_z + log_prior_mass(variant))
 
 
-def judged(printed: int, ours: Laplace) -> tuple[str, str, str]:
+def judge_laplace(printed: int, ours: Laplace) -> tuple[str, str, str]:
     """A printed number, ours with its noise, and the verdict."""
-    holds = abs(printed - ours.log_z) <= ROUNDING + ERRORS * sqrt(2) * ours.error
+    holds = abs(printed - ours.log_z) <= ROUNDING_OF_PRINTED + ERRORS_APART * sqrt(2) * ours.error
     return str(printed), str(ours), verdict(holds) + (", within its noise" if holds else "")
 
 
-def _why(variant: Variant, printed: Printed, ours: Behind, found: Runs) -> str:
+def _why(variant: Variant, printed: Printed, ours: EvidenceAsPrinted, found: Runs) -> str:
     parts = []
     if variant.days is not None:
         parts.append(
@@ -197,19 +216,19 @@ def _why(variant: Variant, printed: Printed, ours: Behind, found: Runs) -> str:
 
 def _rest(name: str, rest: float, found: Runs) -> str:
     """What a printed number is off by when data, lags and priors are accounted for."""
-    right, recipe = found.evidences.get(name), made(found.recipe).get(name)
+    right, recipe = found.evidences.get(name), results_among(found.recipe).get(name)
     if right is None or recipe is None:
         return (
             "What is left is not of data, lags or priors; without --quick, 11 equal rungs are run."
         )
     off = recipe.log_z - right.log_z
     spline = f"on the model as meant, our own spline through 11 equal rungs is off by {off:+.1f}"
-    if rest * off > 0 and abs(rest) <= 2 * abs(off) + ROUNDING:
+    if rest * off > 0 and abs(rest) <= 2 * abs(off) + ROUNDING_OF_PRINTED:
         return f"What is left is of the size of the discretisation error: {spline}."
     return f"More is left than the discretisation explains: {spline}. It cannot be told what it is."
 
 
-def said(outcome: Outcome | None) -> str:
+def describe_outcome(outcome: Outcome | None) -> str:
     """A result with its error, or why there is none."""
     if isinstance(outcome, refti.Evidence):
         return plus_minus(outcome.log_z, outcome.error)

@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 IMPORTED = 1e-5  # cases a day that come from elsewhere, the c of the equation
-BLOCK = 8  # days; more make longer programs, fewer make more sweeps
+DAYS_A_BLOCK = 8  # days; more make longer programs, fewer make more sweeps
 NEGLIGIBLE = 1e-30  # share of infections, below rounding even behind a peak of 1e9 cases
 
 Days = Float[Array, " day"]
@@ -85,21 +85,24 @@ def _solve(
 ) -> tuple[Days, ...]:
     """Σ_{s<t} f_s g_{t-s} with f = source + factor · this; then the same sums of f with others."""
     lags = len(weights)
-    padded = [jnp.concatenate([g, jnp.zeros(BLOCK)]) for g in (weights, *others)]
+    padded = [jnp.concatenate([g, jnp.zeros(DAYS_A_BLOCK)]) for g in (weights, *others)]
 
     def block(pending: list[Array], days: tuple[Array, Array]) -> tuple[list[Array], list[Array]]:
         own, times = days
         cases: list[Array] = []
         sums: list[list[Array]] = [[] for _ in padded]
-        for k in range(BLOCK):
+        for k in range(DAYS_A_BLOCK):
             for g, waiting, found in zip(padded, pending, sums, strict=True):
                 within = (f * g[k - 1 - s] for s, f in enumerate(cases))
                 found.append(sum(within, start=waiting[k]))
             cases.append(own[k] + times[k] * sums[0][k])
         together = jnp.stack(cases)
-        later = [jnp.concatenate([waiting[BLOCK:], jnp.zeros(BLOCK)]) for waiting in pending]
-        for k in range(BLOCK):
-            handed_on = (g[BLOCK - 1 - k :][:lags] for g in padded)
+        later = [
+            jnp.concatenate([waiting[DAYS_A_BLOCK:], jnp.zeros(DAYS_A_BLOCK)])
+            for waiting in pending
+        ]
+        for k in range(DAYS_A_BLOCK):
+            handed_on = (g[DAYS_A_BLOCK - 1 - k :][:lags] for g in padded)
             later = [sweep + together[k] * g for sweep, g in zip(later, handed_on, strict=True)]
         return later, [jnp.stack(found) for found in sums]
 
@@ -111,5 +114,5 @@ def _solve(
 
 def _in_blocks(values: Days) -> Float[Array, "block day"]:
     """The values in rows of a block each, the last filled up with zeros."""
-    filler = jnp.zeros(-len(values) % BLOCK)
-    return jnp.concatenate([values, filler]).reshape(-1, BLOCK)
+    filler = jnp.zeros(-len(values) % DAYS_A_BLOCK)
+    return jnp.concatenate([values, filler]).reshape(-1, DAYS_A_BLOCK)

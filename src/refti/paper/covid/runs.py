@@ -14,7 +14,7 @@ from refti.paper.covid.model import VARIANTS, Variant, model, variant_as_printed
 from refti.paper.report.work import Work
 
 TARGET_ERROR = 0.1  # a larger one saves nothing: its pilot is shorter, and the rest longer for it
-TWIN = "AR(2)"  # W = 1 is the same model
+FIRST_NAME = "AR(2)"  # W = 1 is the same model
 PRINTED_TARGET_ERROR = 0.3  # enough beside numbers that are printed as whole ones
 # The paper's: 11 equal rungs and a spline, from the sampled covariance, with 4 chains of 1,000.
 RECIPE: dict[str, Any] = {
@@ -43,26 +43,28 @@ class Runs:
     @property
     def evidences(self) -> dict[str, refti.Evidence]:
         """The variants that have a result, as they are meant."""
-        return made(self.right)
+        return results_among(self.right)
 
     @property
     def runs_of_their_own(self) -> dict[str, refti.Evidence]:
         """The same without a variant that has its result from another's run."""
-        twin = self.evidences.get(TWIN)
-        return {n: r for n, r in self.evidences.items() if n == TWIN or r is not twin}
+        first = self.evidences.get(FIRST_NAME)
+        return {n: r for n, r in self.evidences.items() if n == FIRST_NAME or r is not first}
 
 
-def runs(work: Work, cases: Cases, *, of_the_paper: bool) -> Runs:
+def all_runs(work: Work, cases: Cases, *, of_the_paper: bool) -> Runs:
     """All runs; quick ones, and those on other cases, leave out what only explains the paper.
 
     Quick ones also take W = 1 and AR(2), which are one model, from one run.
     """
-    asked = [variant for variant in VARIANTS.values() if not (work.quick and is_twin(variant))]
+    asked = [
+        variant for variant in VARIANTS.values() if not (work.quick and is_second_name(variant))
+    ]
     right = run_jobs(_jobs(work, cases, asked, "right", TARGET_ERROR), work.report)
-    right = {name: right[name if name in right else TWIN] for name in VARIANTS}
+    right = {name: right[name if name in right else FIRST_NAME] for name in VARIANTS}
     found = Runs(right, {}, {})
     if of_the_paper and not work.quick:
-        others = [v for v in map(variant_as_printed, VARIANTS) if not is_shifted(v)]
+        others = [v for v in map(variant_as_printed, VARIANTS) if not differs_by_constant(v)]
         jobs = _jobs(work, cases, others, "printed", PRINTED_TARGET_ERROR)
         recipes = [_recipe(work, cases, name) for name in found.evidences]
         found = replace(
@@ -71,17 +73,20 @@ def runs(work: Work, cases: Cases, *, of_the_paper: bool) -> Runs:
     return found
 
 
-def is_twin(variant: Variant) -> bool:
+def is_second_name(variant: Variant) -> bool:
     """Whether it is AR(2) by another name, and AR(2) is among the variants."""
-    return TWIN in VARIANTS and replace(variant, name=TWIN) == VARIANTS[TWIN] != variant
+    return (
+        FIRST_NAME in VARIANTS
+        and replace(variant, name=FIRST_NAME) == VARIANTS[FIRST_NAME] != variant
+    )
 
 
-def made(outcomes: dict[str, Outcome]) -> dict[str, refti.Evidence]:
+def results_among(outcomes: dict[str, Outcome]) -> dict[str, refti.Evidence]:
     """The results among outcomes."""
     return {n: found for n, found in outcomes.items() if isinstance(found, refti.Evidence)}
 
 
-def is_shifted(printed: Variant) -> bool:
+def differs_by_constant(printed: Variant) -> bool:
     """Whether a variant as printed is the right one but for the constant its prior lacks."""
     return replace(printed, normalised=True) == VARIANTS[printed.name]
 
@@ -97,7 +102,7 @@ def _jobs(
             model,
             (variant, cases),
             {
-                "seed": work.seed + is_twin(variant),  # so that its run is another one
+                "seed": work.seed + is_second_name(variant),  # so that its run is another one
                 "target_error": error,
                 # Known in closed form, and beyond a run: the prior is a funnel of 200 coordinates.
                 "check_prior": False,

@@ -15,8 +15,8 @@ from refti.paper.covid.model import (
     model,
     variant_as_printed,
 )
-from refti.paper.covid.printed import PRINTED, laplace_table, off_by, printed_table
-from refti.paper.covid.runs import Runs, made, runs
+from refti.paper.covid.printed import PRINTED, describe_differences, laplace_table, printed_table
+from refti.paper.covid.runs import Runs, all_runs, results_among
 from refti.paper.laplace import Laplace, laplace
 from refti.paper.report.findings import Figure, Findings
 from refti.paper.report.work import Work
@@ -42,9 +42,11 @@ def make_findings(work: Work, cases: Cases | None = None) -> Findings:
     """The findings on South Korea's cases, or on others, to which no printed number belongs."""
     of_the_paper = cases is None
     cases = south_korea() if cases is None else cases
-    found = runs(work, cases, of_the_paper=of_the_paper)
+    found = all_runs(work, cases, of_the_paper=of_the_paper)
     results = {VARIANTS[name]: result for name, result in found.evidences.items()}
-    results |= {variant_as_printed(name): result for name, result in made(found.printed).items()}
+    results |= {
+        variant_as_printed(name): result for name, result in results_among(found.printed).items()
+    }
     approximations = {v: laplace(model(v, cases), r.posterior) for v, r in results.items()}
     shown = [tables.evidence_table(found, approximations, of_the_paper=of_the_paper)]
     if of_the_paper:
@@ -54,7 +56,7 @@ def make_findings(work: Work, cases: Cases | None = None) -> Findings:
         title="COVID-19 in South Korea" if of_the_paper else "COVID-19, cases of your own",
         says=SAYS,
         holds=_holds(found),
-        why=f"{WHY} {off_by(found)}" if of_the_paper else OTHER_CASES,
+        why=f"{WHY} {describe_differences(found)}" if of_the_paper else OTHER_CASES,
         tables=tuple(shown),
         figures=_figures(found, approximations, cases, of_the_paper=of_the_paper),
         trusted=all(isinstance(r, refti.Evidence) and r.trusted for r in found.right.values()),
@@ -153,7 +155,7 @@ def _figures(
             partial(figures.fits, results, pairs, cases),
         ),
     ]
-    recipe = made(found.recipe)
+    recipe = results_among(found.recipe)
     names = tuple(name for name in ("W=7", "AR(2)") if name in recipe)
     if names:
         caption = (

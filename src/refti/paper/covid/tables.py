@@ -8,7 +8,7 @@ from typing import Any
 import refti
 from refti.paper.covid.jobs import Outcome
 from refti.paper.covid.model import VARIANTS, Variant
-from refti.paper.covid.printed import NOTHING, PRINTED, said
+from refti.paper.covid.printed import NOTHING, PRINTED, describe_outcome
 from refti.paper.covid.runs import Runs
 from refti.paper.laplace import Laplace
 from refti.paper.report.findings import Table
@@ -38,8 +38,8 @@ def evidence_table(
                 _parameters(outcome),
                 *row,
                 str(approximations.get(VARIANTS[name], NOTHING)),
-                said(found.recipe.get(name)),
-                said(outcome),
+                describe_outcome(found.recipe.get(name)),
+                describe_outcome(outcome),
                 _trusted(outcome),
             )
         )

@@ -9,13 +9,13 @@ import numpy as np
 from scipy.stats import norm
 
 import refti
-from refti.paper.mismatch.normals import DRAWS, WITHIN_RANGE, MismatchedPair, Replicates
+from refti.paper.mismatch.normals import DRAWS_A_RUNG, WITHIN_RANGE, MismatchedPair, Replicates
 from refti.paper.report import page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-SHOWN = ((0.5, page.BLUE, "--"), (2.0, page.ORANGE, "-."), (4.0, page.RED, ":"))
+MISMATCHES_SHOWN = ((0.5, page.BLUE, "--"), (2.0, page.ORANGE, "-."), (4.0, page.RED, ":"))
 
 
 def draw(
@@ -40,7 +40,9 @@ def _densities(axes: Any) -> None:
     """The densities, each with a bar below it that is its range."""
     x, edge = np.linspace(-4, 6, 1001), norm.ppf(0.5 + 0.5 * WITHIN_RANGE)
     kinds = [("$q_{ref}$, $Ω_{ref}$", page.GREY, "-", 0.0, 1.0)]
-    kinds += [(f"q, Ω at {m:g}", c, dash, m, MismatchedPair(m).scale) for m, c, dash in SHOWN]
+    kinds += [
+        (f"q, Ω at {m:g}", c, dash, m, MismatchedPair(m).scale) for m, c, dash in MISMATCHES_SHOWN
+    ]
     for k, (label, colour, dash, mean, scale) in enumerate(kinds):
         axes.plot(x, norm.pdf(x, mean, scale), color=colour, ls=dash, label=label)
         height, half = -0.06 * (k + 1), edge * scale
@@ -58,7 +60,14 @@ def _spreads(
     of_delta = np.array([np.sqrt(pair.delta_moments(np.array(0.0))[1]) for pair in fine])
     axes.plot(x, of_delta, color=page.GREY, label="log $q/q_{ref}$, exact")
     lines = (
-        (of_delta / np.sqrt(DRAWS), "reference_mean", page.BLUE, "--", "o", f"mean of {DRAWS}"),
+        (
+            of_delta / np.sqrt(DRAWS_A_RUNG),
+            "reference_mean",
+            page.BLUE,
+            "--",
+            "o",
+            f"mean of {DRAWS_A_RUNG}",
+        ),
         ([pair.spline_spread() for pair in fine], "spline", page.RED, "-.", "s", "log z by TI"),
     )
     for exact, name, colour, dash, marker, label in lines:

@@ -18,7 +18,7 @@ import refti
 from refti.paper.recipe import integrate_spline
 
 LADDER = np.array([0.0, 0.2, 0.5, 0.8, 1.0])
-DRAWS = 100  # a rung, in every replicate
+DRAWS_A_RUNG = 100  # a rung, in every replicate
 WITHIN_RANGE = 0.99  # the share of a density that its range holds
 
 
@@ -70,7 +70,7 @@ class MismatchedPair:
         """The standard deviation of the spline's integral with so many draws a rung."""
         weights = integrate_spline(LADDER, np.eye(len(LADDER)))
         _, variances = self.delta_moments(LADDER)
-        return float(np.sqrt(weights**2 @ variances / DRAWS))
+        return float(np.sqrt(weights**2 @ variances / DRAWS_A_RUNG))
 
     def model(self) -> refti.Model:
         """The density as a model."""
@@ -104,14 +104,14 @@ def replicate(pair: MismatchedPair, count: int, seed: int) -> Replicates:
     """Replicates with exact and independent draws at every rung."""
     random = np.random.default_rng([seed, round(1000 * pair.mismatch)])
     mean, scale = (each[:, None, None] for each in pair.mean_and_scale(LADDER))
-    delta = pair.delta(mean + scale * random.normal(size=(len(LADDER), count, DRAWS)))
+    delta = pair.delta(mean + scale * random.normal(size=(len(LADDER), count, DRAWS_A_RUNG)))
     tail = 0.5 * (1 - WITHIN_RANGE)
-    within = pair.delta(norm.ppf(random.uniform(tail, 1 - tail, size=(count, DRAWS))))
+    within = pair.delta(norm.ppf(random.uniform(tail, 1 - tail, size=(count, DRAWS_A_RUNG))))
     exact, _ = pair.delta_moments(np.array(0.0))
     means, ratio = delta.mean(axis=2), np.log(pair.scale)
     return Replicates(
         means[0] - exact,
         within.mean(axis=1) - exact,
         integrate_spline(LADDER, means) - ratio,
-        logsumexp(delta[0], axis=1) - np.log(DRAWS) - ratio,
+        logsumexp(delta[0], axis=1) - np.log(DRAWS_A_RUNG) - ratio,
     )

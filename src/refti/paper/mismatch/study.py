@@ -8,7 +8,7 @@ import numpy as np
 
 import refti
 from refti.paper.mismatch.figure import draw
-from refti.paper.mismatch.normals import DRAWS, LADDER, MismatchedPair, Replicates, replicate
+from refti.paper.mismatch.normals import DRAWS_A_RUNG, LADDER, MismatchedPair, Replicates, replicate
 from refti.paper.normal_reference import NormalReference
 from refti.paper.report.findings import Figure, Findings, Table
 from refti.paper.report.work import Work
@@ -26,7 +26,7 @@ def make_findings(work: Work) -> Findings:
         work.report("mismatch: replicates", k, len(MISMATCHES))
         replicates[float(mismatch)] = replicate(MismatchedPair(float(mismatch)), count, work.seed)
     reference = NormalReference.of([0.0], [[1.0]], 0.0)
-    short = {"reference": reference, "kept": DRAWS, "estimator": "ti"}
+    short = {"reference": reference, "kept": DRAWS_A_RUNG, "estimator": "ti"}
     runs = {
         m: {
             "2 rungs": work.evidence(
@@ -48,9 +48,9 @@ def make_findings(work: Work) -> Findings:
         title="Mismatched densities",
         says="A mismatch of q and q_ref raises the variance of log q/q_ref and biases its mean.",
         holds=(
-            f"At a mismatch of {worst.mismatch:g} the mean of log q/q_ref over {DRAWS} draws of "
-            f"the reference is off by {plus_minus(*_mean(unbiased))} on average, over draws within "
-            f"its 99 % range by {bias_within:.3f}; the "
+            f"At a mismatch of {worst.mismatch:g} the mean of log q/q_ref over {DRAWS_A_RUNG} "
+            f"draws of the reference is off by {plus_minus(*_mean(unbiased))} on average, over "
+            f"draws within its 99 % range by {bias_within:.3f}; the "
             f"spline through 5 exact expectations is off by {worst.spline_error():.2f} in log z, "
             f"and refti takes {last['adapted'].draws[0].rungs} rungs and is off by "
             f"{plus_minus(last['adapted'].log_z - worst.log_z, last['adapted'].error)}."
@@ -92,9 +92,9 @@ def _table(runs: dict[float, dict[str, refti.Evidence]]) -> Table:
         ("mismatch", "ladder", "rungs", "TI", "MBAR", "exact", "trusted", "checks that fail"),
         tuple(rows),
         (
-            f"Ladders of 2 and 5 rungs are fixed, with 8 chains of {DRAWS} draws a rung, and the "
-            "result is that of TI; the adapted ladder is the default, where the result is that "
-            "of MBAR and more rungs are added where the densities overlap too little.",
+            f"Ladders of 2 and 5 rungs are fixed, with 8 chains of {DRAWS_A_RUNG} draws a rung, "
+            "and the result is that of TI; the adapted ladder is the default, where the result is "
+            "that of MBAR and more rungs are added where the densities overlap too little.",
         ),
     )
 
@@ -107,8 +107,8 @@ def _figure(
         "mismatch",
         "a) A reference and densities that drift away from it, with their 99 % ranges Ω. "
         "b) The standard deviation of log q/q_ref under the reference, and the spread of the mean "
-        f"of {DRAWS} draws of it and of log z by TI with 5 rungs of as many: lines are exact, "
-        "markers measured over replicates. c) Bias of the mean of log q/q_ref under the "
+        f"of {DRAWS_A_RUNG} draws of it and of log z by TI with 5 rungs of as many: lines are "
+        "exact, markers measured over replicates. c) Bias of the mean of log q/q_ref under the "
         "reference, with all draws and with those inside the 99 % range. d) Error of log z: the "
         "spline through 5 rungs, weights of the reference's draws alone, and refti with an "
         "adapted ladder. Bars are two standard errors.",

@@ -9,14 +9,14 @@ from scipy.interpolate import CubicSpline
 
 from refti.paper.one_dimension.convergence import running_evidence, running_means
 from refti.paper.one_dimension.exact import NormalCurve, expectations, log_density
+from refti.paper.one_dimension.runs import DRAWS_A_BATCH
 from refti.paper.report import page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
-POINTS = 400  # of a running curve that are drawn
-BLOCK = 50
+CURVE_POINTS = 400  # of a running curve that are drawn
 
 
 def draw(lambdas: np.ndarray, delta: np.ndarray, reference: NormalCurve, exact: float) -> Drawing:
@@ -96,11 +96,15 @@ def _convergence(
 def _shown(delta: np.ndarray) -> np.ndarray:
     """The draws that a running curve shows, evenly on a logarithmic axis."""
     last = delta.shape[2]
-    return np.unique(np.geomspace(1, last, POINTS).round().astype(int)) - 1
+    return np.unique(np.geomspace(1, last, CURVE_POINTS).round().astype(int)) - 1
 
 
 def _errors(delta: np.ndarray) -> np.ndarray:
-    """The standard error of each rung's mean, from blocks of the chains."""
+    """The standard error of each rung's mean, from batches of the chains."""
     rungs, chains, draws = delta.shape
-    whole = delta[:, :, : draws // BLOCK * BLOCK].reshape(rungs, -1, BLOCK).mean(axis=2)
-    return np.asarray(whole.std(axis=1, ddof=1) / np.sqrt(chains * (draws // BLOCK)))
+    whole = (
+        delta[:, :, : draws // DRAWS_A_BATCH * DRAWS_A_BATCH]
+        .reshape(rungs, -1, DRAWS_A_BATCH)
+        .mean(axis=2)
+    )
+    return np.asarray(whole.std(axis=1, ddof=1) / np.sqrt(chains * (draws // DRAWS_A_BATCH)))

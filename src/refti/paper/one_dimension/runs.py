@@ -14,7 +14,7 @@ from refti.paper.recipe import CHAINS, DRAWS
 from refti.paper.report.work import Work
 
 LADDER = (0.0, 0.2, 0.5, 0.8, 1.0)
-BLOCK = 50  # draws of a chain that are averaged before their spread is taken
+DRAWS_A_BATCH = 50  # draws of a chain that are averaged before their spread is taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +70,12 @@ def reference_z(result: refti.Evidence) -> float:
 
 
 def posterior_variance(result: refti.Evidence) -> tuple[float, float]:
-    """The variance of the posterior draws and its error, from blocks of the chains."""
+    """The variance of the posterior draws and its error, from batches of the chains."""
     theta = result.posterior["x"].values[..., 0]
     squares = (theta - theta.mean()) ** 2
-    blocks = squares[:, : squares.shape[1] // BLOCK * BLOCK].reshape(-1, BLOCK).mean(axis=1)
-    return float(squares.mean()), float(blocks.std(ddof=1) / np.sqrt(len(blocks)))
+    batches = (
+        squares[:, : squares.shape[1] // DRAWS_A_BATCH * DRAWS_A_BATCH]
+        .reshape(-1, DRAWS_A_BATCH)
+        .mean(axis=1)
+    )
+    return float(squares.mean()), float(batches.std(ddof=1) / np.sqrt(len(batches)))

@@ -26,7 +26,7 @@ LOOKS = {
 }
 EXACT = {"color": "black", "linestyle": ":", "linewidth": 1.5}
 ITERATIONS = 1500
-SHOWN = ("Laplace, sampled covariance", "Referenced TI", "PP100")
+METHODS_SHOWN = ("Laplace, sampled covariance", "Referenced TI", "PP100")
 
 
 def integrands(runs: Runs) -> Drawing:
@@ -126,7 +126,7 @@ def rolling_estimate(result: Result) -> tuple[NDArray[np.int64], NDArray[np.floa
 def _distribution(axis: Any, samples: dict[str, dict[str, Sample]], name: str) -> None:
     """Every run as a point; mean and standard deviation beside them."""
     looks = ((page.GREEN, "^"), (page.BLUE, "o"), (page.ORANGE, "s"))
-    for place, (method, (colour, marker)) in enumerate(zip(SHOWN, looks, strict=True)):
+    for place, (method, (colour, marker)) in enumerate(zip(METHODS_SHOWN, looks, strict=True)):
         sample = samples[method][name]
         across = place - 0.1 + 0.16 * np.linspace(-1, 1, len(sample.values))
         axis.plot(across, sample.values, marker, color=colour, alpha=0.6, markersize=5)
@@ -142,6 +142,6 @@ def _distribution(axis: Any, samples: dict[str, dict[str, Sample]], name: str) -
         )
     axis.axhline(MODELS[name].log_z(), label="exact", **EXACT)
     labels = ["Laplace,\nsampled covariance", "referenced TI", "PP100"]
-    axis.set_xticks(range(len(SHOWN)), labels)
-    axis.set_xlim(-0.5, len(SHOWN) - 0.5)
+    axis.set_xticks(range(len(METHODS_SHOWN)), labels)
+    axis.set_xlim(-0.5, len(METHODS_SHOWN) - 0.5)
     axis.legend(loc="upper center")

@@ -13,7 +13,7 @@ from refti.paper.report.work import Work
 ELEVEN = refti.uniform(11)
 HUNDRED = refti.power(100, 5.0)  # (i / 99)^5, the ladder of Friel and Wyse
 NAMES = ("density", "adjusted_density")
-CHAINS = 8
+CHAINS_A_RUN = 8
 GOAL = 0.005  # the standard error of the Bayes factor, relative to it
 SEEDS_APART = 1000
 
@@ -82,7 +82,7 @@ def all_runs(work: Work, plan: Plan) -> Runs:
         return work.evidence(label, models[name], seed=seed, **settings)
 
     def repeated(method: str, kept: int, runs: int = plan.runs, **settings: Any) -> Repeated:
-        settings |= {"estimator": "ti", "chains": CHAINS, "kept": kept, "check_prior": False}
+        settings |= {"estimator": "ti", "chains": CHAINS_A_RUN, "kept": kept, "check_prior": False}
         label = f"{method}-{kept}"
         return {
             name: [run(label, name, index, **settings) for index in range(runs)] for name in NAMES
@@ -102,7 +102,7 @@ def all_runs(work: Work, plan: Plan) -> Runs:
             models["density"],
             ladder=ELEVEN,
             estimator="ti",
-            chains=CHAINS,
+            chains=CHAINS_A_RUN,
             kept=plan.kept_switch,
         ),
     )

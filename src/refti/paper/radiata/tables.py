@@ -21,7 +21,7 @@ PRINTED = {
     "PP100": (4757.82, 55_000),
 }
 TITLES = {"density": "M1, density", "adjusted_density": "M2, adjusted density"}
-WITHIN = 3.0  # errors that an estimate may be off by
+ERRORS_OFF = 3.0  # errors that an estimate may be off by
 SLACK = 1.5  # a number of draws rests on measured errors, and is known no better than this
 
 
@@ -127,7 +127,7 @@ def log_z_table(found: dict[str, dict[str, Sample]]) -> Table:
                     f"{exact:.4f}",
                     f"{off:+.4f}",
                     "–" if expected is None else f"{expected:+.4f}",
-                    verdict(abs(off) <= WITHIN * sample.error and abs(expected or 0.0) <= GOAL),
+                    verdict(abs(off) <= ERRORS_OFF * sample.error and abs(expected or 0.0) <= GOAL),
                     LOG_Z_WHY[method],
                 )
             )
@@ -149,9 +149,9 @@ def log_z_table(found: dict[str, dict[str, Sample]]) -> Table:
         ),
         tuple(rows),
         (
-            f"A method holds where its mean is exact within {WITHIN:g} standard errors, and where "
-            f"what it is off by when nothing is left to chance, if known, is below {GOAL:g} nats. "
-            "Errors are of Monte Carlo alone.",
+            f"A method holds where its mean is exact within {ERRORS_OFF:g} standard errors, and "
+            f"where what it is off by when nothing is left to chance, if known, is below {GOAL:g} "
+            "nats. Errors are of Monte Carlo alone.",
         ),
     )
 

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from refti.paper.two_dimensions.model import log_density
 
-FAR = 8.0  # where the quartics have left nothing
+EDGE = 8.0  # where the quartics have left nothing
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Case:
     @property
     def low(self) -> tuple[float, float]:
         """Where integration over each parameter begins."""
-        return (0.0, -FAR) if self.bounded == 1 else (-FAR, 0.0)
+        return (0.0, -EDGE) if self.bounded == 1 else (-EDGE, 0.0)
 
     def evidence(self) -> float:
         """z by adaptive quadrature."""
@@ -70,9 +70,9 @@ def _evidence(case: Case) -> float:
     value, _ = dblquad(
         lambda theta_2, theta_1: np.exp(case.log_density(theta_1, theta_2)),
         low_1,
-        FAR,
+        EDGE,
         low_2,
-        FAR,
+        EDGE,
         epsabs=1e-11,
         epsrel=1e-11,
     )

@@ -9,7 +9,7 @@ from scipy.special import ndtr, roots_legendre
 
 from refti.paper.normal_reference import NormalReference
 from refti.paper.recipe import integrate_spline
-from refti.paper.two_dimensions.exact import FAR, Case
+from refti.paper.two_dimensions.exact import EDGE, Case
 
 NODES = 200  # of a Gauss-Legendre rule in each direction
 
@@ -60,7 +60,7 @@ class Expansion:
         """z by the spline through exact expectations, from it and its share within the bound."""
         nodes, weights = roots_legendre(NODES)
         (x, at_x), (y, at_y) = (
-            (0.5 * (FAR - low) * (nodes + 1) + low, 0.5 * (FAR - low) * weights)
+            (0.5 * (EDGE - low) * (nodes + 1) + low, 0.5 * (EDGE - low) * weights)
             for low in self.case.low
         )
         grid, volume = np.meshgrid(x, y, indexing="ij"), np.outer(at_x, at_y)
@@ -81,7 +81,7 @@ def expand_at_mode(case: Case, *, precision: float = 1.0) -> Expansion:
 
 def expand_at_moments(case: Case) -> Expansion:
     """The expansion of the exact mean and covariance of q, by quadrature."""
-    points = [np.linspace(low, FAR, 801) for low in case.low]
+    points = [np.linspace(low, EDGE, 801) for low in case.low]
     grid = np.stack(np.meshgrid(*points, indexing="ij"), axis=-1)
     mass = np.exp(case.log_density(grid[..., 0], grid[..., 1]))
     for axis, low in enumerate(case.low):

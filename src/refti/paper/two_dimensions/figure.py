@@ -13,7 +13,7 @@ from refti.paper.two_dimensions.expansions import Expansion
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
+CONTOUR_LEVELS = (0.1, 0.3, 0.5, 0.7, 0.9)
 LOW, HIGH = -3.7, 3.7
 
 
@@ -38,8 +38,8 @@ def _contours(axes: Any, density: Any) -> None:
     grid = np.meshgrid(x, x)
     heights = np.exp(density.log_density(*grid))
     drawn = axes.contour(
-        *grid, heights / heights.max(), levels=LEVELS, colors=page.BLUE, linewidths=1.2
+        *grid, heights / heights.max(), levels=CONTOUR_LEVELS, colors=page.BLUE, linewidths=1.2
     )
-    axes.clabel(drawn, levels=LEVELS[::2], fontsize=7, fmt="%g")
+    axes.clabel(drawn, levels=CONTOUR_LEVELS[::2], fontsize=7, fmt="%g")
     axes.axvspan(LOW, 0, facecolor=page.GREY, alpha=0.2, hatch="//", edgecolor="white")
     axes.axvline(0, color=page.RED)

@@ -1,0 +1,33 @@
+"""The numbers of calibration: what counts as right, wrong and enough, each with its reason."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import log
+
+from refti.studies import tuned
+
+
+@dataclass(frozen=True)
+class CalibrationTuning:
+    """What decides the verdicts of `refti calibrate`."""
+
+    rounding: float = tuned(1e-8, "nats below which a difference is rounding, whatever the error")
+    good_errors: float = tuned(3.0, "errors from the truth within which a run is good")
+    wrong_errors: float = tuned(3.5, "errors from the truth beyond which a trusted run is wrong")
+    near_nats: float = tuned(0.2, "nats from the truth that decide no choice between models")
+    most_trusted_bad: float = tuned(0.01, "share of trusted runs that may be bad")
+    levels: tuple[float, ...] = tuned((0.50, 0.68, 0.90, 0.95), "intervals whose cover is counted")
+    variance: tuple[float, float] = tuned(
+        (0.7, 1.4), "of z: an error too small by 1.25 is found with power 0.97 in 200 runs"
+    )
+    coverage_95: tuple[float, float] = tuned((0.92, 0.98), "shares that 95 % intervals may cover")
+    least_coverage: float = tuned(0.90, "lower Wilson bound of it, for errors proved right")
+    enough_runs: int = tuned(100, "runs below which a figure can only contradict")
+    false_alarm: float = tuned(0.01, "of all tests of model probabilities together")
+    extreme: float = tuned(1e-12, "probabilities nearer to 0 or 1 count as this near")
+    control_bias: float = tuned(log(2), "nats of a prior without its factor 2, the usual mistake")
+    control_noise: float = tuned(1.0, "nats of noise that a careless estimate has")
+
+
+TUNING = CalibrationTuning()
