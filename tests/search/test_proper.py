@@ -11,11 +11,9 @@ import pytest
 
 import refti
 from refti.models.model import ValueAndGradient
-from refti.paper.covid import model as covid
 from refti.search.mode import Mode, find_mode
 from refti.search.preflight import preflight
 from refti.search.proper import require_finite_parameters, require_proper
-from targets import evaluate
 
 
 def of(log_density: Callable, **supports: object) -> refti.Model:
@@ -132,13 +130,3 @@ def test_some_axes_of_very_many_are_looked_along():
     mode = Mode(np.zeros(260), 0.0, -np.eye(260), 0.0)
     require_proper(model, density, mode, np.random.default_rng(0))
     assert looked_at == [2 * (256 + 3)] * 4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", [17, 31])
-def test_the_mode_of_a_hierarchy_is_found_from_every_start(seed: int):
-    """From the start of seed 31 the first climb ends 46 nats below, led astray by curvature."""
-    model = covid.model(covid.variant("AR(2)"))
-    mode = mode_of(model, evaluate(model), seed)
-    assert mode.factor() is not None
-    assert mode.log_density == pytest.approx(-544.8548, abs=0.001)

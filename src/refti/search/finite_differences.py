@@ -50,8 +50,8 @@ def find_mode_by_values(evaluate: ValueAndGradient, start: np.ndarray) -> tuple[
         iterations=TUNING.first_value_iterations,
         tolerance=TUNING.value_tolerance,
     )
-    spread = np.diag(_reach(evaluate, origin, value, plain))
-    spread = spread @ _root(_curvature(evaluate, origin, value, spread, 1.0))
+    spread = np.diag(_half_nat_reach(evaluate, origin, value, plain))
+    spread = spread @ _whitening_factor(_curvature(evaluate, origin, value, spread, 1.0))
     origin, value = climb(
         by_differences(evaluate, spread, TUNING.value_step),
         origin,
@@ -59,16 +59,16 @@ def find_mode_by_values(evaluate: ValueAndGradient, start: np.ndarray) -> tuple[
         iterations=TUNING.value_iterations,
         tolerance=TUNING.value_tolerance,
     )
-    spread = spread * _reach(evaluate, origin, value, spread)
+    spread = spread * _half_nat_reach(evaluate, origin, value, spread)
     curvature = _curvature(evaluate, origin, value, spread, TUNING.bend_step)
-    fine = _bends(evaluate, origin, value, spread, TUNING.fine_bend_step)
+    fine = _second_derivatives(evaluate, origin, value, spread, TUNING.fine_bend_step)
     size = np.abs(curvature).max()
     unlike = np.abs(fine - np.diag(curvature)).max() / size if size > 0 else np.inf
     inverse = np.linalg.inv(spread)
     return Mode(origin, value, inverse.T @ curvature @ inverse, float(unlike)), spread
 
 
-def _reach(
+def _half_nat_reach(
     evaluate: ValueAndGradient, x: np.ndarray, value: float, factor: np.ndarray
 ) -> np.ndarray:
     """How far along each column of a factor the density falls by half a nat, at most on one side.
@@ -77,26 +77,26 @@ def _reach(
     """
     dim = len(x)
     reach, below, above = np.ones(dim), np.zeros(dim), np.full(dim, np.inf)
-    open_ = np.ones(dim, dtype=bool)
+    searching = np.ones(dim, dtype=bool)
     for _ in range(TUNING.most_doublings):
-        shifts = (reach * factor)[:, open_].T
+        shifts = (reach * factor)[:, searching].T
         values, _ = evaluate(np.concatenate([x + shifts, x - shifts]))
         fall = value - np.where(np.isfinite(values), values, -np.inf).reshape(2, -1).max(axis=0)
         near = fall < TUNING.drop / 4
         far = fall > 4 * TUNING.drop
-        axes = np.flatnonzero(open_)
+        axes = np.flatnonzero(searching)
         below[axes[near]], above[axes[far]] = reach[axes[near]], reach[axes[far]]
         fine = ~near & ~far
         reach[axes[fine]] *= np.sqrt(TUNING.drop / fall[fine])
-        open_[axes[fine]] = False
+        searching[axes[fine]] = False
         todo = axes[~fine]
         bounded = (below[todo] > 0) & np.isfinite(above[todo])
         middle = np.sqrt(below[todo] * np.where(bounded, above[todo], 1.0))
         reach[todo] = np.where(
             bounded, middle, np.where(near[~fine], reach[todo] * 4, reach[todo] / 4)
         )
-        open_[todo[bounded & (above[todo] < 1.01 * below[todo])]] = False
-        if not open_.any():
+        searching[todo[bounded & (above[todo] < 1.01 * below[todo])]] = False
+        if not searching.any():
             break
     return reach
 
@@ -106,7 +106,7 @@ def _curvature(
 ) -> np.ndarray:
     """The Hessian in the coordinates of a factor, by second differences to both sides."""
     dim = len(x)
-    hessian = np.diag(_bends(evaluate, x, value, factor, step))
+    hessian = np.diag(_second_derivatives(evaluate, x, value, factor, step))
     rows, columns = np.triu_indices(dim, 1)
     if len(rows) == 0:
         return hessian
@@ -121,7 +121,7 @@ def _curvature(
     return hessian
 
 
-def _bends(
+def _second_derivatives(
     evaluate: ValueAndGradient, x: np.ndarray, value: float, factor: np.ndarray, step: float
 ) -> np.ndarray:
     """The second derivatives along the columns of a factor."""
@@ -132,7 +132,7 @@ def _bends(
         return (up - 2 * value + down) / step**2
 
 
-def _root(hessian: np.ndarray) -> np.ndarray:
+def _whitening_factor(hessian: np.ndarray) -> np.ndarray:
     """A factor that makes the curvature's size about one, where it is usable."""
     if not np.all(np.isfinite(hessian)):
         return np.eye(len(hessian))

@@ -87,7 +87,7 @@ def _climb_whitened(evaluate: ValueAndGradient, start: np.ndarray) -> Mode:
         before = height
         origin, height = climb(evaluate, origin, factor=factor, iterations=TUNING.climb_iterations)
         curvature = _curvature(evaluate, origin, factor, TUNING.gradient_step)
-        factor = factor @ _bounded_inverse_root(curvature)
+        factor = factor @ _whitening_factor(curvature)
         if height < before + TUNING.higher:
             break
     fine = _curvature(evaluate, origin, factor, TUNING.gradient_step)
@@ -110,7 +110,7 @@ def _curvature(
     return 0.5 * (hessian + hessian.T)
 
 
-def _bounded_inverse_root(hessian: np.ndarray) -> np.ndarray:
+def _whitening_factor(hessian: np.ndarray) -> np.ndarray:
     """A factor that makes the curvature's size one, whatever its sign, where it is usable."""
     if not np.all(np.isfinite(hessian)):
         return np.eye(len(hessian))
