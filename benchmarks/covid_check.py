@@ -25,6 +25,7 @@ from benchmarks.log_cases import Coordinates
 from benchmarks.nested_bridge import Nested, Proposal, Whole, bridge
 from benchmarks.nuts import curvature_at_mode, sample
 from refti.paper.covid import model as covid
+from refti.studies import append_record, plus_minus, read_records
 
 VARIANTS = ("GI=8", "AR(2)", "AR(3)", "W=7", "W=7 as printed")
 CHAINS, WARMUP, KEPT = 8, 400, 400
@@ -70,21 +71,13 @@ def main() -> None:
     for name in asked.variants:
         if name not in done:
             done[name] = asdict(checked(name))
-            with asked.o.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(done[name]) + "\n")
+            append_record(asked.o, done[name])
     print(table([done[name] for name in asked.variants], asked.runs))
 
 
 def finished(path: Path) -> dict[str, dict]:
     """The variants of a JSON-lines file by name; a line cut short by a kill is left out."""
-    found = {}
-    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        found[record["name"]] = record
-    return found
+    return {record["name"]: record for record in read_records(path, dict)}
 
 
 def checked(name: str) -> Checked:
@@ -148,7 +141,7 @@ def table(records: list[dict], runs: Path | None) -> str:
             f"{value:.3f} ± {error:.3f}",
             "halves " + ", ".join(f"{half:.3f}" for half in each["halves"]),
             f"{each['overlap']:.2f}",
-            ", ".join(f"{v:.2f} ± {e:.2f}" for v, e in each["gaussian"]),
+            ", ".join(plus_minus(v, e, decimals=2) for v, e in each["gaussian"]),
             f"{each['gradients']:,}",
             f"{each['fewest']:.0f}",
             f"{each['worst']:.3f}",
@@ -169,7 +162,7 @@ def _compared(runs: Path | None, name: str, value: float, error: float) -> tuple
         theirs, own = KNOWN[name]
     else:
         return "—", "—"
-    return f"{theirs:.3f} ± {own:.3f}", f"{(value - theirs) / np.hypot(error, own):+.1f}"
+    return plus_minus(theirs, own, decimals=3), f"{(value - theirs) / np.hypot(error, own):+.1f}"
 
 
 _HEAD = (

@@ -25,6 +25,7 @@ import numpy as np
 
 from benchmarks.nuts import Sampled, Whitening, curvature_at_mode, sample
 from refti.paper.covid import model as covid
+from refti.studies import append_record, read_records
 
 RUNGS = np.linspace(0.0, 1.0, 11)
 CHAINS, ITERATIONS = 4, 2000
@@ -84,8 +85,7 @@ def _measure(plan: Plan, path: Path) -> None:
             ran = _rung(model.log_density, draws, rung, plan.iterations)
             seconds = time.perf_counter() - began
             record = Rung(plan.variant, rung, plan.iterations, ran.gradients, ran.computed, seconds)
-            with path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(asdict(record)) + "\n")
+            append_record(path, asdict(record))
 
 
 def _posterior_draws(log_density: Any, start: np.ndarray) -> np.ndarray:
@@ -116,14 +116,7 @@ def _rung(log_density: Any, draws: np.ndarray, rung: float, iterations: int) -> 
 
 
 def _finished(path: Path) -> list[Rung]:
-    lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-    found = []
-    for line in lines:
-        try:
-            found.append(Rung(**json.loads(line)))
-        except json.JSONDecodeError:  # cut short by a kill
-            continue
-    return found
+    return read_records(path, lambda record: Rung(**record))
 
 
 def recipe_total(rungs: list[Rung], name: str) -> float:
