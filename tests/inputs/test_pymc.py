@@ -14,9 +14,9 @@ import pytest
 from scipy import stats
 
 import refti
+from refti.inputs.pymc.agreement import evaluate_by_pytensor, find_disagreement
 from refti.inputs.pymc.backends import density
-from refti.inputs.pymc.graph import all_digits, graphs
-from refti.inputs.pymc.source import _disagreement, _truth
+from refti.inputs.pymc.graph import all_digits, read_graphs
 from refti.paper.radiata.model import EXACT_LOG_Z, SPECIMENS
 
 pytestmark = pytest.mark.xdist_group("pymc")  # models are built once, in one process
@@ -353,7 +353,7 @@ def test_a_numba_density_does_not_leave_its_process():
 
 def test_pytensor_evaluates_what_neither_jax_nor_numba_can(x64):
     source, model = taken(custom)
-    said = graphs(source)
+    said = read_graphs(source)
     slow = density(said, said.likelihood, "pytensor")
     fast = density(said, said.likelihood, "jax")
     x = jnp.asarray(points(model, 3))
@@ -367,8 +367,8 @@ def _both(of, x):
 
 def test_a_wrong_gradient_and_a_wrong_value_are_noticed(x64):
     source, model = taken(custom)
-    truth = _truth(graphs(source))
-    assert _disagreement(model.density, truth) is None
+    truth = evaluate_by_pytensor(read_graphs(source))
+    assert find_disagreement(model.density, truth) is None
 
     class Wrong:
         def __init__(self, value: float, slope: float):
@@ -382,8 +382,8 @@ def test_a_wrong_gradient_and_a_wrong_value_are_noticed(x64):
     jax.tree_util.register_pytree_node(
         Wrong, lambda d: ((), (d.value, d.slope)), lambda a, _: Wrong(*a)
     )
-    assert "values differ" in str(_disagreement(Wrong(1e-6, 0.0), truth))
-    assert "gradients differ" in str(_disagreement(Wrong(0.0, 0.1), truth))
+    assert "values differ" in str(find_disagreement(Wrong(1e-6, 0.0), truth))
+    assert "gradients differ" in str(find_disagreement(Wrong(0.0, 0.1), truth))
 
 
 @pytest.mark.parametrize("write", [EITHER])

@@ -19,7 +19,7 @@ TITLES: dict[Backend, str] = {"jax": "JAX", "numba": "Numba", "pytensor": "PyTen
 
 
 def density(graphs: Graphs, output: Any, backend: Backend) -> Density:
-    """The density of a graph of x, by a backend; whatever that raises where it cannot."""
+    """The density of a graph of x, by a backend. Raises what the backend raises if it cannot."""
     makers: dict[Backend, Callable[[Graphs, Any], Density]] = {
         "jax": _by_jax,
         "numba": _by_numba,
@@ -31,7 +31,7 @@ def density(graphs: Graphs, output: Any, backend: Backend) -> Density:
         return makers[backend](graphs, output)
 
 
-def compiled(inputs: list[Any], outputs: Any, graphs: Graphs, mode: Any) -> Any:
+def compile_graphs(inputs: list[Any], outputs: Any, graphs: Graphs, mode: Any) -> Any:
     """A function of PyTensor's, in which parameters out of bounds give -inf as in PyMC."""
     from pytensor import function
     from pytensor.compile.mode import get_mode
@@ -76,7 +76,7 @@ def _by_numba(graphs: Graphs, output: Any) -> Density:
     import numba
     from pytensor import grad
 
-    function = compiled([graphs.x], [output, grad(output, graphs.x)], graphs, "NUMBA")
+    function = compile_graphs([graphs.x], [output, grad(output, graphs.x)], graphs, "NUMBA")
     program, dim = function.vm.jit_fn, graphs.dim
     pointer = numba.types.CPointer(numba.types.float64)
 
@@ -97,7 +97,7 @@ def _by_numba(graphs: Graphs, output: Any) -> Density:
 def _by_pytensor(graphs: Graphs, output: Any) -> Density:
     from pytensor import grad
 
-    function = compiled([graphs.x], [output, grad(output, graphs.x)], graphs, None)
+    function = compile_graphs([graphs.x], [output, grad(output, graphs.x)], graphs, None)
     dim = graphs.dim
     pointer = ctypes.POINTER(ctypes.c_double)
 

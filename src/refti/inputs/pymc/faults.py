@@ -10,8 +10,8 @@ from refti.inputs.pymc.graph import ancestors
 IMPROPER = ("FlatRV", "HalfFlatRV")
 
 
-def check(model: Any) -> None:
-    """Raises a ModelError with all the faults of what was given as a PyMC model."""
+def require_integrable(model: Any) -> None:
+    """Raises ModelError, with all faults together, if what was given cannot have an evidence."""
     try:
         import pymc
     except ImportError as missing:

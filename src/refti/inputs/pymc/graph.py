@@ -60,10 +60,10 @@ class Graphs:
         return {value.name: part.reshape(shape) for value, part, shape in triples}
 
 
-def graphs(model: Any) -> Graphs:
+def read_graphs(model: Any) -> Graphs:
     """The graphs of a PyMC model that has been seen to be fit for it."""
     with all_digits():
-        return _graphs(model)
+        return _build(model)
 
 
 def all_digits() -> AbstractContextManager[None]:
@@ -78,23 +78,23 @@ def all_digits() -> AbstractContextManager[None]:
     return autocast_float_as("float64") if config.cast_policy == "custom" else nullcontext()
 
 
-def _graphs(model: Any) -> Graphs:
+def _build(model: Any) -> Graphs:
     import pytensor.tensor as pt
 
     initial = model.initial_point(random_seed=0)
     shapes = tuple(np.shape(initial[value.name]) for value in model.value_vars)
     start = np.concatenate([np.ravel(initial[value.name]) for value in model.value_vars])
     x = pt.vector("x", shape=(len(start),), dtype="float64")
-    values = dict(zip(model.value_vars, _parts(x, shapes, model.value_vars), strict=True))
+    values = dict(zip(model.value_vars, _cut(x, shapes, model.value_vars), strict=True))
     likelihood = []
     if model.observed_RVs:
         likelihood.append(model.observedlogp)
     if model.potentials:
         likelihood.append(model.potentiallogp)
     wanted = [model.varlogp, *model.replace_rvs_by_values(model.free_RVs), *likelihood]
-    prior, *rest = _replaced(wanted, values)
+    prior, *rest = _replace(wanted, values)
     free = len(model.free_RVs)
-    theta, unconstrained = _unconstrained(model)
+    theta, unconstrained = _unconstrain(model)
     return Graphs(
         model=model,
         names=tuple(rv.name for rv in model.free_RVs),
@@ -109,7 +109,7 @@ def _graphs(model: Any) -> Graphs:
     )
 
 
-def _unconstrained(model: Any) -> tuple[list[Any], Any]:
+def _unconstrain(model: Any) -> tuple[list[Any], Any]:
     """Values of the free variables, and the flat vector of unconstrained ones made of them.
 
     A transform may look at the variable's own parameters (the bounds of an interval), which may
@@ -118,28 +118,28 @@ def _unconstrained(model: Any) -> tuple[list[Any], Any]:
     import pytensor.tensor as pt
 
     theta = [pt.tensor(rv.name, dtype="float64", shape=rv.type.shape) for rv in model.free_RVs]
-    values = [_named(value, rv) for value, rv in zip(theta, model.free_RVs, strict=True)]
+    values = [_with_dims(value, rv) for value, rv in zip(theta, model.free_RVs, strict=True)]
     parts = []
     for rv, value in zip(model.free_RVs, values, strict=True):
         transform = model.rvs_to_transforms[rv]
         forward = value if transform is None else transform.forward(value, *rv.owner.inputs)
         parts.append(_tensor(forward).ravel())
     flat = pt.join(0, *parts) if len(parts) > 1 else parts[0]
-    (replaced,) = _replaced([flat], dict(zip(model.free_RVs, values, strict=True)))
+    (replaced,) = _replace([flat], dict(zip(model.free_RVs, values, strict=True)))
     return theta, replaced
 
 
-def _parts(x: Any, shapes: Sequence[tuple[int, ...]], variables: Sequence[Any]) -> list[Any]:
+def _cut(x: Any, shapes: Sequence[tuple[int, ...]], variables: Sequence[Any]) -> list[Any]:
     """The vector cut into variables of given shapes."""
     parts, begin = [], 0
     for shape, variable in zip(shapes, variables, strict=True):
         end = begin + prod(shape)
-        parts.append(_named(x[begin:end].reshape(shape) if shape else x[begin], variable))
+        parts.append(_with_dims(x[begin:end].reshape(shape) if shape else x[begin], variable))
         begin = end
     return parts
 
 
-def _replaced(outputs: Sequence[Any], replacements: dict[Any, Any]) -> list[Any]:
+def _replace(outputs: Sequence[Any], replacements: dict[Any, Any]) -> list[Any]:
     """The graphs with variables replaced, with data and sizes as they are now, all in 64 bits.
 
     PyMC's freeze_dims_and_data does much the same, but refuses models with initial values.
@@ -170,7 +170,7 @@ def ancestors(outputs: Sequence[Any]) -> list[Any]:
     return list(all_above(outputs))
 
 
-def _named(tensor: Any, like: Any) -> Any:
+def _with_dims(tensor: Any, like: Any) -> Any:
     """A tensor with named dimensions where `like` has some, as models of pymc.dims have."""
     dims = getattr(like.type, "dims", None)
     if dims is None:

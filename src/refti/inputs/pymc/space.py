@@ -10,20 +10,19 @@ from typing import Any
 import numpy as np
 
 from refti.errors import ModelError
-from refti.inputs.pymc.backends import compiled
+from refti.inputs.pymc.backends import compile_graphs
 from refti.inputs.pymc.graph import Graphs
+from refti.inputs.pymc.tuning import TUNING
 from refti.models.space import Parameter, Space
-
-AGREEMENT = 1e-6  # of a value with what comes back of it from unconstrained space
 
 
 class PymcSpace(Space):
-    """The free variables of a PyMC model, mapped by its transforms, on the host."""
+    """The free variables of a PyMC model, mapped by its transforms."""
 
     def __init__(self, graphs: Graphs):
         self._graphs = graphs
-        self._constrain = _over_points([graphs.x], graphs.constrained, graphs)
-        self._unconstrain = _over_points(graphs.theta, [graphs.unconstrained], graphs)
+        self._constrain = _compile_for_points([graphs.x], graphs.constrained, graphs)
+        self._unconstrain = _compile_for_points(graphs.theta, [graphs.unconstrained], graphs)
         one = self._constrain([graphs.start[None]])
         shapes = zip(graphs.names, one, strict=True)
         self.parameters = MappingProxyType({n: Parameter(v.shape[1:]) for n, v in shapes})
@@ -35,10 +34,11 @@ class PymcSpace(Space):
         return dict(zip(self.parameters, values, strict=True))
 
     def unconstrain_all(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The coordinates x[n, dim] of values [n, *shape]; a ModelError names what is outside.
+        """The coordinates x[n, dim] of values [n, *shape].
 
-        A value outside has no coordinates, or has those of another value, as shares that do not
-        sum to one do.
+        Raises ModelError, with the names of the parameters, if values are outside of the support.
+        Such a value has no coordinates, or has those of another value, as shares that do not sum
+        to one do.
         """
         given = [np.ascontiguousarray(values[name], dtype=np.float64) for name in self.parameters]
         with np.errstate(all="ignore"):
@@ -51,7 +51,7 @@ class PymcSpace(Space):
             astray = {
                 name
                 for name, came, went in zip(self.parameters, back, given, strict=True)
-                if not np.allclose(came, went, rtol=AGREEMENT, atol=AGREEMENT)
+                if not np.allclose(came, went, rtol=TUNING.round_trip, atol=TUNING.round_trip)
             }
         if astray:
             outside = [name for name in self.parameters if name in astray]
@@ -61,7 +61,7 @@ class PymcSpace(Space):
         return x
 
 
-def _over_points(
+def _compile_for_points(
     inputs: Sequence[Any], outputs: Sequence[Any], graphs: Graphs
 ) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]]:
     """A function of points to values, each with the points along its first axis."""
@@ -71,19 +71,19 @@ def _over_points(
     many = [TensorType("float64", (None, *variable.type.shape))() for variable in inputs]
     try:
         batch = vectorize_graph(list(outputs), dict(zip(inputs, many, strict=True)))
-        return _whole(compiled(many, batch, graphs, "FAST_COMPILE"))
+        return _vectorised(compile_graphs(many, batch, graphs, "FAST_COMPILE"))
     except Exception:  # a transform that PyTensor cannot vectorise, such as a loop
-        return _one_by_one(compiled(list(inputs), list(outputs), graphs, "FAST_COMPILE"))
+        return _point_by_point(compile_graphs(list(inputs), list(outputs), graphs, "FAST_COMPILE"))
 
 
-def _whole(function: Any) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]]:
+def _vectorised(function: Any) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]]:
     def run(values: Sequence[np.ndarray]) -> list[np.ndarray]:
         return [np.asarray(result) for result in function(*values)]
 
     return run
 
 
-def _one_by_one(function: Any) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]]:
+def _point_by_point(function: Any) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]]:
     def run(values: Sequence[np.ndarray]) -> list[np.ndarray]:
         rows = [function(*row) for row in zip(*values, strict=True)]
         return [np.stack(column) for column in zip(*rows, strict=True)]
