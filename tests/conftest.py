@@ -8,6 +8,7 @@ import pytest
 
 import processes
 
+processes.use_one_blas_thread()
 processes.share_compiled_programs(Path(__file__).parents[1] / ".cache" / "jax")
 
 import jax  # noqa: E402

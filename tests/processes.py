@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from threadpoolctl import threadpool_limits
 
 MOST_MEGABYTES = 2000  # of any process that runs tests
 MANY_MEGABYTES = 700  # after a file of tests, at which what it compiled is let go
@@ -46,6 +47,15 @@ def share_compiled_programs(folder: Path) -> None:
         os.environ["JAX_COMPILATION_CACHE_DIR"] = str(private_folder(folder))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
+
+
+def use_one_blas_thread() -> None:
+    """Lets BLAS run in one thread here and in processes begun here, as in refti's own calls.
+
+    On small matrices, beside other processes of tests, two threads take a hundred times as long.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    threadpool_limits(1, user_api="blas")  # for libraries that are loaded already
 
 
 def private_folder(folder: Path) -> Path:
