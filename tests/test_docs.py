@@ -2,12 +2,15 @@
 
 import contextlib
 import io
+import pkgutil
 import re
 from pathlib import Path
 
 import pytest
 
-PAGES = sorted((Path(__file__).parents[1] / "docs" / "paper").glob("*.md"))
+ROOT = Path(__file__).parents[1]
+PAGES = sorted((ROOT / "docs" / "paper").glob("*.md"))
+EVERYTHING = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
 NUMBER = re.compile(r"-?\d+\.\d+")
 BLOCK = re.compile(r"```python\n(.*?)```(?:\s*prints\n\n```\n(.*?)```)?", re.DOTALL)
 # Another processor rounds differently, after which chains part.
@@ -48,6 +51,32 @@ def test_the_commands_of_a_page_exist(page: Path):
     for verb, example in re.findall(r"`refti (\w+) ?([\w-]*)", page.read_text(encoding="utf-8")):
         assert verb in commands.commands
         assert verb != "reproduce" or example in EXAMPLES
+
+
+@pytest.mark.parametrize("page", EVERYTHING, ids=lambda page: page.stem)
+def test_what_a_page_names_is_there(page: Path):
+    text, makefile = page.read_text(encoding="utf-8"), (ROOT / "Makefile").read_text()
+    names = re.findall(r"(?<![\w/.-])((?:refti|benchmarks)(?:\.[a-zA-Z_]\w*)+)", text)
+    files = re.findall(r"`((?:src|tests|benchmarks|docs|examples)/[\w./-]+)`", text)
+    commands = re.findall(r"`make ([a-z_]+)", text)
+    assert [name for name in names if not exists(name)] == []
+    assert [file for file in files if not (ROOT / file).exists()] == []
+    assert [name for name in commands if not re.search(rf"^{name}:", makefile, re.M)] == []
+
+
+def exists(name: str) -> bool:
+    """Whether a dotted name is a module, or something in a module."""
+    try:
+        pkgutil.resolve_name(name)
+    except (AttributeError, ImportError):
+        return False
+    return True
+
+
+def test_names_that_are_not_there_are_found():
+    assert exists("refti.paper.covid.model.variant")
+    assert exists("benchmarks.renewal")
+    assert not exists("refti.paper.lanes")
 
 
 def test_a_text_with_another_number_or_word_is_not_the_same():
