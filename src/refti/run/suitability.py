@@ -14,7 +14,7 @@ from refti.errors import SettingsError
 from refti.models.model import Model
 from refti.references.registry import FAMILIES, require_family
 from refti.run.settings import Settings
-from refti.sampling.kernels.registry import BY_VALUES
+from refti.sampling.kernels.registry import BY_VALUES, KERNELS
 
 
 def require_model(model: object) -> None:
@@ -53,6 +53,8 @@ def adapted_to_models(settings: Settings, models: Sequence[Model]) -> Settings:
             "Use reference='auto', 'covariance', 'laplace' or 'student', or write the model in "
             "JAX as a refti.Model."
         )
+    if not KERNELS[settings.kernel].needs_gradient:
+        return settings
     return replace(settings, kernel=BY_VALUES)
 
 
