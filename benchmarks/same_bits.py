@@ -2,9 +2,10 @@
 
 `make bits OLD=7e47e2e` runs the suite, a COVID-19 variant, a Stan program, a plain Python function
 and one run along every kind of path, by the code of a revision and by that of the working tree (or
-of NEW=), and names the runs whose digests differ. A digest is that of the value, the error, lambda
-and delta of all draws, the posterior and the counts of evaluations. Bits depend on the processor,
-so nothing is compared with what another machine wrote down.
+of NEW=), and names the runs that differ. Compared are the digest of the value, the error, lambda and
+delta of all draws and the posterior, and the counts of evaluations; runs that differ in the counts
+alone are told apart. Bits depend on the processor, so nothing is compared with what another machine
+wrote down.
 """
 
 from __future__ import annotations
@@ -62,8 +63,8 @@ def runs() -> Iterator[tuple[str, Callable[[], Any]]]:
     )
 
 
-def digest(result: Any) -> str:
-    """The digest of everything in a result that a seed decides."""
+def digests(result: Any) -> tuple[str, str]:
+    """The digest of all numbers in a result that a seed decides, and that of what they cost."""
     total = hashlib.sha256()
     total.update(json.dumps([result.value, result.error]).encode())
     for leg in result.draws:
@@ -72,8 +73,8 @@ def digest(result: Any) -> str:
     for name in sorted(result.posterior.data_vars):
         total.update(result.posterior[name].values.tobytes())
     cost = result.cost
-    total.update(json.dumps([cost.gradient_evaluations, cost.density_evaluations]).encode())
-    return total.hexdigest()
+    counts = f"{cost.gradient_evaluations} gradients, {cost.density_evaluations} densities"
+    return total.hexdigest(), counts
 
 
 def _covid() -> Any:
@@ -110,27 +111,33 @@ def _two_modes(x: Any) -> float:
 @click.option("--old", help="The revision to compare with.")
 @click.option("--new", help="The other one; the working tree if not given.")
 @click.option("--only", default="", help="Runs whose names contain this.")
-@click.option("--digests", is_flag=True, help="Print the digests of the code that is imported.")
-def main(old: str | None, new: str | None, only: str, digests: bool) -> None:
+@click.option(
+    "--digests", "show", is_flag=True, help="Print the digests of the code that is imported."
+)
+def main(old: str | None, new: str | None, only: str, show: bool) -> None:
     """Compare the bits of two revisions, or print those of the code at hand."""
-    if digests:
+    if show:
         for name, run in runs():
             if only in name:
                 result = run()
                 shown = f"{result.value:.6f} ± {result.error:.6f}"
-                print(json.dumps([name, digest(result), shown]), flush=True)
+                print(json.dumps([name, *digests(result), shown]), flush=True)
         return
     if old is None:
         raise click.UsageError("Give --old REVISION, or --digests.")
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         trees = [_checked_out(old, Path(folder)), _checked_out(new, Path(folder)) if new else ROOT]
         found = list(pool.map(lambda tree: _digests(tree, only), trees))
-    unlike = [name for name in found[0] if found[0][name] != found[1].get(name)]
-    for name, there in found[0].items():
-        here = found[1].get(name, ["-", "no such run"])
-        click.echo(f"{name:32} {'same' if there == here else f'{there[1]}, now {here[1]}'}")
-    click.echo(f"{len(found[0]) - len(unlike)} of {len(found[0])} runs give the same bits.")
-    sys.exit(1 if unlike else 0)
+    same = 0
+    for name, (numbers, counts, shown) in found[0].items():
+        other, other_counts, now = found[1].get(name, ("", "", "no such run"))
+        verdict = "same" if (numbers, counts) == (other, other_counts) else f"{shown}, now {now}"
+        if numbers == other and counts != other_counts:
+            verdict = f"same numbers; {counts}, now {other_counts}"
+        same += verdict == "same"
+        click.echo(f"{name:32} {verdict}")
+    click.echo(f"{same} of {len(found[0])} runs give the same bits.")
+    sys.exit(0 if same == len(found[0]) else 1)
 
 
 def _checked_out(revision: str, folder: Path) -> Path:
@@ -145,12 +152,12 @@ def _checked_out(revision: str, folder: Path) -> Path:
 
 
 def _digests(tree: Path, only: str) -> dict[str, list[str]]:
-    """The digests of a tree's code, by the name of the run."""
+    """The digests of a tree's code, and what they are of, by the name of the run."""
     environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
     command = [sys.executable, __file__, "--digests", "--only", only]
     done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
     rows = (json.loads(line) for line in done.stdout.splitlines())
-    return {name: [digest, shown] for name, digest, shown in rows}
+    return {name: rest for name, *rest in rows}
 
 
 if __name__ == "__main__":
