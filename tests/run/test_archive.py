@@ -33,7 +33,7 @@ from refti.sampling.block import run_block
 from refti.sampling.computing import computing
 from refti.sampling.engine import Engine, open_engine
 from refti.sampling.metering import Meter
-from refti.sampling.streams import Stream, key_of
+from refti.sampling.streams import KeyStream, key_of
 
 RADIATA = Path(__file__).parents[2] / "examples" / "radiata"
 Y = np.array([0.4, -0.9, 1.7])
@@ -297,7 +297,7 @@ def test_a_block_in_another_process_has_the_same_bits(tmp_path: Path):
         state = begun(problem)
         leg, rung = state.plan.path.legs[0], state.plan.last
         with computing():
-            keys = tuple(key_of(1, Stream.SCAN, 0, 0, 0, move) for move in range(2))
+            keys = tuple(key_of(1, KeyStream.SCAN, 0, 0, 0, move) for move in range(2))
             requests.append(request_block(problem, leg, rung, keys, iterations=20))
             expected.append(run_block(leg, rung, keys, iterations=20, meter=Meter()))
             problems.append(problem)

@@ -25,7 +25,7 @@ from refti.run.rounds import RunState
 from refti.run.tuning import ROUNDS
 from refti.sampling import metering
 from refti.sampling.engine import Engine
-from refti.sampling.streams import Stream
+from refti.sampling.streams import GeneratorStream, KeyStream
 
 TARGET = suite.log_gamma()
 OUT_OF_REACH = 1e-4  # a target error that no budget here allows
@@ -361,29 +361,29 @@ class TestFreshNumbers:
     """No part of a run gets random numbers that another part has had."""
 
     @pytest.fixture
-    def repeated(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[], set[tuple[int, ...]]]:
-        """The identities from which the same randomness was made twice."""
-        seen: list[tuple[tuple[int, ...], bytes]] = []
+    def repeated(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[], set[Any]]:
+        """The parts whose randomness another part of the same kind had before."""
+        seen: list[tuple[Any, tuple[str, bytes]]] = []
         for name in ("key", "generator"):
             real = getattr(Engine, name)
 
-            def recorded(self: Engine, *identity: int, real: Any = real) -> Any:
+            def recorded(
+                self: Engine, stream: Any, *identity: int, name: str = name, real: Any = real
+            ) -> Any:
                 # Not the identity itself, for one with a zero at its end may make the same.
-                words = np.random.SeedSequence((self.seed, *identity)).generate_state(4)
-                seen.append((identity, words.tobytes()))
-                return real(self, *identity)
+                entropy = (self.seed, stream.value[0], *identity)
+                words = np.random.SeedSequence(entropy).generate_state(4)
+                seen.append(((stream, *identity), (name, words.tobytes())))
+                return real(self, stream, *identity)
 
             monkeypatch.setattr(Engine, name, recorded)
 
-        def repeats() -> set[tuple[int, ...]]:
+        def repeats() -> set[Any]:
             assert len(seen) > 20
             times = Counter(words for _, words in seen)
-            # References are deliberately scored on the same numbers.
-            return {
-                one
-                for one, words in seen
-                if times[words] > 1 and one[0] is not Stream.REFERENCE_LENGTH
-            }
+            # References are deliberately fitted and scored on the same numbers.
+            allowed = KeyStream.REFERENCE_LENGTH, GeneratorStream.REFERENCE_FIT
+            return {part for part, words in seen if times[words] > 1 and part[0] not in allowed}
 
         return repeats
 

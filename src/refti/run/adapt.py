@@ -16,7 +16,7 @@ from refti.sampling.exact_start import count_inside
 from refti.sampling.leg import LegState
 from refti.sampling.leg_sample import collect
 from refti.sampling.rung import shorten_steps
-from refti.sampling.streams import Stream
+from refti.sampling.streams import KeyStream
 
 
 def allocate_moves(state: LegState) -> LegState:
@@ -67,7 +67,7 @@ def refine_support_share(
     has_gradient = state.leg.has_gradient
     most = usage.gradient_evaluations if has_gradient else usage.density_evaluations // 2
     while share.log_error > max(error / 3, 1e-4) and share.drawn < most:
-        key = engine.key(Stream.SUPPORT_SHARE, state.index, round_index, turn)
+        key = engine.key(KeyStream.SUPPORT_SHARE, state.index, round_index, turn)
         _, _, share = count_inside(state.leg, share, key, engine)
         turn += 1
     return replace(state, share=share)

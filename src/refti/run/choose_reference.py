@@ -19,7 +19,7 @@ from refti.run.tuning import REFERENCE_CHOICE as TUNING
 from refti.sampling.engine import Engine
 from refti.sampling.evaluation import values
 from refti.sampling.exact_start import exact_draws
-from refti.sampling.streams import Stream
+from refti.sampling.streams import GeneratorStream, KeyStream
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +116,7 @@ def fit_family(end: End, pilot: Pilot, family: str, draws: np.ndarray, engine: E
         draws=draws,
         base=np.asarray(pilot.rung.whitening.factor),
         peaks=pilot.modes.peaks if pilot.on_separate_modes else None,
-        seed=engine.seed,
+        seed=int(engine.generator(GeneratorStream.REFERENCE_FIT).integers(2**31)),
     )
     return registry.fit(family, inputs)
 
@@ -125,7 +125,7 @@ def measure_length(end: End, reference: Reference, held_out: np.ndarray, engine:
     """The thermodynamic length from a reference to draws that it was not fitted to."""
     count = engine.chains * engine.block_length
     leg = Leg(reference, end.leg.end)
-    key = engine.key(Stream.REFERENCE_LENGTH)
+    key = engine.key(KeyStream.REFERENCE_LENGTH)
     x = np.asarray(engine.meter.call(exact_draws, reference, key, count))
     picks = np.linspace(0, len(held_out) - 1, count).astype(int)
     (_, lower), (_, upper) = (values(leg, points, engine.meter) for points in (x, held_out[picks]))

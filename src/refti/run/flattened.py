@@ -14,7 +14,7 @@ from refti.sampling.block import Rung
 from refti.sampling.engine import Engine
 from refti.sampling.kernels.base import Trace
 from refti.sampling.rung import advance, place_chains
-from refti.sampling.streams import Stream
+from refti.sampling.streams import KeyStream
 from refti.sampling.whitening import whitening
 
 
@@ -36,7 +36,7 @@ def explore_flattened(end: End, engine: Engine, mode: np.ndarray, factor: np.nda
         wider = whitening(mode, np.sqrt(flattening) * factor)
         rung = place_chains(leg, 1 / flattening, x, wider, engine)
         rung = replace(rung, most_steps=PILOT.flattened_steps)
-        key = engine.key(Stream.FLATTENED, int(end.lam), index)
+        key = engine.key(KeyStream.FLATTENED, int(end.lam), index)
         _, trace, _ = advance(leg, rung, key, engine, adapting=True)
         x = np.asarray(trace.x[:, -1])
         found += [x[:last], _highest_for_distance(trace, rung)[:highest]]

@@ -15,7 +15,7 @@ from refti.run.tuning import PILOT
 from refti.sampling.block import Rung
 from refti.sampling.engine import Engine
 from refti.sampling.rung import advance, place_chains, warm_up
-from refti.sampling.streams import Stream
+from refti.sampling.streams import GeneratorStream, KeyStream
 from refti.sampling.whitening import whitening, whitening_of
 from refti.search.modes import find_modes
 from refti.search.modes_by_values import find_modes_by_values
@@ -70,7 +70,7 @@ def find_posterior(problem: Problem, end: End, engine: Engine) -> Pilot:
     """The pilot of one end of a path, after its model was seen to have an evidence."""
     _require_time(problem)
     evaluate = end.evaluate_by(engine)
-    rng = np.random.default_rng(engine.seed)
+    rng = engine.generator(GeneratorStream.PREFLIGHT, int(1 - end.lam))
     starts = preflight(end.model, evaluate, rng, problem.posterior_draws)
     modes = _search_modes(end, evaluate, starts, engine)
     if problem.posterior_draws is None:
@@ -114,11 +114,12 @@ def _search_modes(
     engine.report("finding the modes", 0, 1)
     flattened = partial(explore_flattened, end, engine)
     if end.leg.has_gradient:
-        rng = np.random.default_rng((engine.seed, 7))
+        rng = engine.generator(GeneratorStream.FAR_STARTS, int(1 - end.lam))
         modes = find_modes(evaluate, starts, rng, flattened)
     else:
         modes = find_modes_by_values(evaluate, starts, flattened)
-    require_proper(end.model, evaluate, modes.mode, np.random.default_rng(engine.seed))
+    rng = engine.generator(GeneratorStream.PROPER_AXES, int(1 - end.lam))
+    require_proper(end.model, evaluate, modes.mode, rng)
     require_finite_parameters(end.model, modes.mode)
     engine.report("finding the modes", 1, 1)
     return modes
@@ -134,7 +135,7 @@ def _find_rung(
         end.leg,
         rung,
         problem.warmup,
-        engine.key(Stream.PILOT_WARM_UP, int(end.lam)),
+        engine.key(KeyStream.PILOT_WARM_UP, int(end.lam)),
         engine,
         on_separate_modes=modes.are_separate,
         stage="finding the posterior",
@@ -144,7 +145,9 @@ def _find_rung(
 def _around_peaks(end: End, modes: Modes, evaluate: ValueAndGradient, engine: Engine) -> np.ndarray:
     """Points spread about each peak in turn, those outside the support drawn in towards it."""
     centres = modes.peaks[np.arange(engine.chains) % len(modes.peaks)]
-    noise = engine.generator(Stream.AROUND_PEAKS, int(1 - end.lam)).normal(size=centres.shape)
+    noise = engine.generator(GeneratorStream.AROUND_PEAKS, int(1 - end.lam)).normal(
+        size=centres.shape
+    )
     # Starts that stand in for peaks are spread out already.
     offsets = noise @ modes.factor.T if modes.mode.factor() is not None else 0 * noise
     for _ in range(PILOT.tries_to_get_inside):
@@ -160,7 +163,7 @@ def _draw(end: End, modes: Modes, rung: Rung, blocks: int, engine: Engine, made:
     """The pilot of some blocks of these chains, of which some were made before."""
     traces = []
     for index in range(blocks):
-        key = engine.key(Stream.PILOT_DRAWS, int(end.lam), made + index)
+        key = engine.key(KeyStream.PILOT_DRAWS, int(end.lam), made + index)
         rung, trace, _ = advance(end.leg, rung, key, engine)
         traces.append(trace)
         engine.report("drawing from the posterior", index + 1, blocks)
@@ -178,7 +181,9 @@ def _from_users_draws(
     """The user's draws, after chains begun at them were seen to stay among them."""
     users = problem.posterior_draws
     assert users is not None
-    picks = engine.generator(Stream.POSTERIOR_DRAWS).permutation(len(users))[: 4 * engine.chains]
+    picks = engine.generator(GeneratorStream.POSTERIOR_DRAWS).permutation(len(users))[
+        : 4 * engine.chains
+    ]
     values, _ = evaluate(users[picks])
     inside = users[picks][np.isfinite(values)]  # not empty: the preflight has seen to that
     start = np.resize(inside, (engine.chains, end.model.dim))
@@ -187,7 +192,7 @@ def _from_users_draws(
         others = modes.peaks[: engine.chains // 2]
         start[: len(others)] = others
     rung = place_chains(end.leg, end.lam, start, whitening_of(users), engine)
-    key = engine.key(Stream.PILOT_WARM_UP, int(end.lam))
+    key = engine.key(KeyStream.PILOT_WARM_UP, int(end.lam))
     rung = warm_up(end.leg, rung, problem.warmup, key, engine)
     fresh = _draw(end, modes, rung, PILOT.blocks_to_compare, engine)
     _require_likeness(values[np.isfinite(values)], fresh.log_density)

@@ -30,7 +30,7 @@ from refti.sampling.leg import LegState, scan
 from refti.sampling.leg_sample import collect
 from refti.sampling.metering import OutOfBudgetError
 from refti.sampling.rung import move_chains, place_chains, warm_up
-from refti.sampling.streams import Stream
+from refti.sampling.streams import GeneratorStream, KeyStream
 from refti.sampling.whitening import whitening_of
 
 
@@ -220,11 +220,11 @@ def _last_rung(state: RunState, index: int, engine: Engine) -> Rung:
     plan, leg = state.plan, state.plan.path.legs[index]
     if index == len(plan.path.legs) - 1:
         return move_chains(leg, plan.last, positions(leg, plan.last), engine)
-    picks = engine.generator(Stream.LEG_END_STARTS, index).permutation(len(plan.pool))
+    picks = engine.generator(GeneratorStream.LEG_END_STARTS, index).permutation(len(plan.pool))
     start = plan.pool[picks[: engine.chains]]
     start = keep_inside(leg, np.resize(start, (engine.chains, plan.pool.shape[1])), engine)
     rung = place_chains(leg, 1.0, start, whitening_of(plan.pool), engine)
-    key = engine.key(Stream.LEG_END_WARM_UP, index)
+    key = engine.key(KeyStream.LEG_END_WARM_UP, index)
     return warm_up(leg, rung, state.problem.settings.warmup or PILOT.warmup, key, engine)
 
 

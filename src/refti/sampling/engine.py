@@ -17,7 +17,7 @@ from refti.sampling.computing import computing
 from refti.sampling.kernels.base import Kernel
 from refti.sampling.kernels.registry import KERNELS
 from refti.sampling.metering import Meter
-from refti.sampling.streams import Stream, generator_of, key_of
+from refti.sampling.streams import GeneratorStream, KeyStream, generator_of, key_of
 
 Item = TypeVar("Item")
 Done = TypeVar("Done")
@@ -45,11 +45,11 @@ class Engine:
     report: Progress
     pool: ThreadPoolExecutor
 
-    def key(self, stream: Stream, *identity: int) -> jax.Array:
+    def key(self, stream: KeyStream, *identity: int) -> jax.Array:
         """JAX's randomness for a part of the run."""
         return key_of(self.seed, stream, *identity)
 
-    def generator(self, stream: Stream, *identity: int) -> np.random.Generator:
+    def generator(self, stream: GeneratorStream, *identity: int) -> np.random.Generator:
         """NumPy's randomness for a part of the run."""
         return generator_of(self.seed, stream, *identity)
 

@@ -17,7 +17,7 @@ from refti.sampling.evaluation import value_and_gradient
 from refti.sampling.leg import LegState, scan
 from refti.sampling.leg_sample import collect
 from refti.sampling.rung import place_chains, warm_up
-from refti.sampling.streams import Stream
+from refti.sampling.streams import KeyStream
 from refti.sampling.tuning import TUNING
 
 
@@ -86,5 +86,5 @@ def _new_rung(
         step_size=None if above.step_size is None else above.step_size.value,
         target_acceptance=above.target_acceptance,
     )
-    key = engine.key(Stream.NEW_RUNG, state.index, state.scans_made, len(state.rungs), k)
+    key = engine.key(KeyStream.NEW_RUNG, state.index, state.scans_made, len(state.rungs), k)
     return warm_up(state.leg, rung, warmup, key, engine)

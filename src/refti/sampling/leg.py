@@ -18,7 +18,7 @@ from refti.sampling.exact_start import draw_start
 from refti.sampling.kernels.base import Trace
 from refti.sampling.replica_exchange import exchange
 from refti.sampling.rung import move_chains
-from refti.sampling.streams import Stream
+from refti.sampling.streams import GeneratorStream, KeyStream
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,14 +83,14 @@ def scan(state: LegState, engine: Engine) -> LegState:
     share, here = state.share, delta[:, :, -1]
     identity = state.index, state.scans_made
     if state.exact:
-        key = engine.key(Stream.EXACT_START, *identity)
+        key = engine.key(KeyStream.EXACT_START, *identity)
         start, at_start, share = draw_start(state.leg, share, key, engine)
         delta = np.concatenate([at_start[None], delta])
         x = np.concatenate([start[None], x])
         here = np.concatenate([at_start[None, :, 0], here])
     # Two rungs are one pair, which takes part every time.
     parity = state.scans_made if len(x) > 2 else 0
-    rng = engine.generator(Stream.EXCHANGE, *identity)
+    rng = engine.generator(GeneratorStream.EXCHANGE, *identity)
     exchanged = exchange(state.lambdas, x, here, parity, rng)
     rungs = [block.rung for block in blocks]
     for k, moved in enumerate(exchanged.moved[state.exact :]):
@@ -125,7 +125,7 @@ class _Kept(NamedTuple):
 def _run_rung(state: LegState, engine: Engine, k: int) -> Block:
     rung = state.rungs[k]
     keys = (
-        engine.key(Stream.SCAN, state.index, state.scans_made, k, move)
+        engine.key(KeyStream.SCAN, state.index, state.scans_made, k, move)
         for move in range(rung.moves)
     )
     return run_block(

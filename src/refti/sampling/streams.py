@@ -1,43 +1,65 @@
 """Streams: where the randomness of each part of a run comes from; no two parts share one.
 
-The randomness of a part is that of the seed, the stream's number and what tells the part from
-others of its stream, always as many numbers. The numbers decide the bits of every result, so they
-are never given to another part.
+The randomness of a part is that of the seed, the stream's number, and the numbers that tell the
+part from others of its stream, always as many. So two parts of one kind of randomness, JAX's or
+NumPy's, differ in the stream or in one of those numbers. Streams decide the bits of every result:
+a number is never given to another stream.
 """
 
 from __future__ import annotations
 
-from enum import IntEnum
+from enum import Enum, unique
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 
-class Stream(IntEnum):
-    """The parts of a run that need randomness, and what tells each from others of its stream."""
+@unique
+class KeyStream(Enum):
+    """The parts that draw by JAX: the stream's number, and what tells parts of it apart."""
 
-    PILOT_WARM_UP = 0  # which end of the leg
-    PILOT_DRAWS = 1  # which end of the leg, block
-    SCAN = 2  # leg, scan, rung, move
-    EXACT_START = 3  # leg, scan
-    EXCHANGE = 4  # leg, scan
-    NEW_RUNG = 5  # leg, scan, rungs there are, rung
-    POSTERIOR_DRAWS = 6
-    AROUND_PEAKS = 7  # which end of the leg
-    REFERENCE_LENGTH = 8
-    LEG_END_WARM_UP = 9  # leg
-    SUPPORT_SHARE = 10  # leg, round, turn
-    FLATTENED = 11  # which end of the leg, step
-    LEG_END_STARTS = 12  # leg
+    PILOT_WARM_UP = 0, ("end",)
+    PILOT_DRAWS = 1, ("end", "block")
+    SCAN = 2, ("leg", "scan", "rung", "move")
+    EXACT_START = 3, ("leg", "scan")
+    NEW_RUNG = 5, ("leg", "scan", "rungs there are", "rung")
+    REFERENCE_LENGTH = 8, ()
+    LEG_END_WARM_UP = 9, ("leg",)
+    SUPPORT_SHARE = 10, ("leg", "round", "turn")
+    FLATTENED = 11, ("end", "step")
 
 
-def key_of(seed: int, stream: Stream, *identity: int) -> jax.Array:
+@unique
+class GeneratorStream(Enum):
+    """The parts that draw by NumPy: the stream's number, and what tells parts of it apart."""
+
+    PREFLIGHT = 0, ("end",)
+    EXCHANGE = 4, ("leg", "scan")
+    POSTERIOR_DRAWS = 6, ()
+    AROUND_PEAKS = 7, ("end",)
+    LEG_END_STARTS = 12, ("leg",)
+    FAR_STARTS = 13, ("end",)
+    PROPER_AXES = 14, ("end",)
+    REFERENCE_FIT = 15, ()
+
+
+def key_of(seed: int, stream: KeyStream, *identity: int) -> jax.Array:
     """JAX's randomness for a part of the run."""
-    words = np.random.SeedSequence((seed, int(stream), *identity)).generate_state(2)
+    words = np.random.SeedSequence(_entropy(seed, stream, identity)).generate_state(2)
     return jax.random.wrap_key_data(jnp.asarray(words, jnp.uint32))
 
 
-def generator_of(seed: int, stream: Stream, *identity: int) -> np.random.Generator:
+def generator_of(seed: int, stream: GeneratorStream, *identity: int) -> np.random.Generator:
     """NumPy's randomness for a part of the run."""
-    return np.random.default_rng((seed, int(stream), *identity))
+    return np.random.default_rng(_entropy(seed, stream, identity))
+
+
+def _entropy(
+    seed: int, stream: KeyStream | GeneratorStream, identity: tuple[int, ...]
+) -> tuple[int, ...]:
+    number, names = stream.value
+    # NumPy takes (1, 2) and (1, 2, 0) for the same, so parts must not differ in length.
+    if len(identity) != len(names):
+        raise ValueError(f"{stream.name} needs the numbers {names}; got {identity}.")
+    return (seed, number, *identity)
