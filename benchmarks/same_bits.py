@@ -2,7 +2,7 @@
 
 `make bits OLD=7e47e2e` runs the suite, a COVID-19 variant, a Stan program, a plain Python function
 and one run along every kind of path, by the code of a revision and by that of the working tree (or
-of NEW=), and names the runs that differ. Compared are the digest of the value, the error, lambda and
+of NEW=), and names the runs that differ. Compared are the digest of value, error, lambda and
 delta of all draws and the posterior, and the counts of evaluations; runs that differ in the counts
 alone are told apart. Bits depend on the processor, so nothing is compared with what another machine
 wrote down.
