@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: venv demo test long table calibration speed careful growth sources zoo studies blackbox reproduction bits tuning map covid clean
+.PHONY: venv demo test quick long table calibration speed careful growth sources zoo studies blackbox reproduction bits tuning map covid clean
 
 venv: $(READY)
 
@@ -23,6 +23,15 @@ test: venv
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder --durations=20
+
+# For the edit loop: nothing that samples or compiles C++.
+QUICK := tests/test_imports.py tests/test_processes.py tests/test_tuning.py $(addprefix tests/, \
+	models search paths draws estimators checks results studies)
+quick: venv
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder -m "not slow and not long" $(QUICK)
 
 # What takes minutes and is left out of test.
 long: venv

@@ -135,6 +135,7 @@ def through_a_file(recipe: Recipe) -> tuple[Any, dict[str, np.ndarray]]:
         return json.loads(json.dumps(values, allow_nan=False)), dict(read)
 
 
+@pytest.mark.slow  # a Stan program and a PyMC model, each built twice
 def test_every_input_is_made_again_in_another_process_to_the_last_bit(tmp_path: Path):
     file = tmp_path / "own.py"
     file.write_text("import refti\nmodel = refti.Model(lambda x: -x @ x, dim=2)\n")
