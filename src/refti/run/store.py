@@ -42,7 +42,7 @@ def find_finished(
     """
     folder = Path(path)
     if (folder / "run.json").exists():
-        _refuse_another(folder, read_json(folder / "run.json"), identity)
+        _require_same_run(folder, read_json(folder / "run.json"), identity)
         if (folder / "result.json").exists():
             result = load(folder)
             assert isinstance(result, kind)
@@ -100,7 +100,7 @@ def _digest(arrays: Sequence[Any]) -> str:
     return total.hexdigest()
 
 
-def _refuse_another(folder: Path, found: Any, wanted: Mapping[str, Any]) -> None:
+def _require_same_run(folder: Path, found: Any, wanted: Mapping[str, Any]) -> None:
     for field, there, here in _differences("", found, wanted):
         raise StoreError(
             f"{folder} holds another run: {field} was {there}, now {here}. Choose another "

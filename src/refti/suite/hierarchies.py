@@ -41,7 +41,7 @@ def hierarchy(*, centred: bool) -> Target:
         "hierarchy_centred" if centred else "hierarchy_non_centred",
         1 + GROUPS,
         lambda: Model(log_density, {"mu": real(), "group": real(shape=(GROUPS,))}),
-        float(_log_evidence(np.array(TAU))),
+        float(_log_z(np.array(TAU))),
         modes=1,
         about=f"hierarchy with a nearly flat mean, {how}",
     )
@@ -68,7 +68,7 @@ def hierarchy_scale() -> Target:
     log_tau = np.linspace(-32.0, 6.0, 2001)
     tau = np.exp(log_tau)
     log_prior = 0.5 * log(2 / pi) - log(TAU_SCALE) - 0.5 * (tau / TAU_SCALE) ** 2
-    masses = log_prior + _log_evidence(tau) + log_tau
+    masses = log_prior + _log_z(tau) + log_tau
     supports = {"mu": real(), "tau": positive(), "group": real(shape=(GROUPS,))}
     return Target(
         "hierarchy_scale",
@@ -80,7 +80,7 @@ def hierarchy_scale() -> Target:
     )
 
 
-def _log_evidence(tau: np.ndarray) -> np.ndarray:
+def _log_z(tau: np.ndarray) -> np.ndarray:
     """The log density of the measurements given tau, with mu and the groups integrated out."""
     variances = ERRORS**2 + tau[..., None] ** 2
     normal = -0.5 * np.sum(np.log(2 * pi * variances) + MEASURED**2 / variances, axis=-1)

@@ -207,12 +207,12 @@ def _tried(call: Call, points: _Points, start: np.ndarray) -> float:
     again = call(batch)
     seconds = time.perf_counter() - begun
     require_deterministic(call.role, answers.values, again.values)
-    _refuse_writing(call, batch)
+    _require_arguments_unchanged(call, batch)
     return seconds
 
 
-def _refuse_writing(call: Call, batch: Batch) -> None:
-    """Nothing, or a ModelError where the function writes to what it is given."""
+def _require_arguments_unchanged(call: Call, batch: Batch) -> None:
+    """Raises ModelError if the function writes to what it is given."""
     if call.vectorized:
         handed: dict[str, Any] = copy_batch(batch)
     else:
