@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: venv demo test quick long table calibration speed careful growth sources zoo studies blackbox reproduction bits tuning map covid clean
+.PHONY: venv demo test quick long table calibration speed careful growth sources zoo studies blackbox reproduction bits pages map covid clean
 
 venv: $(READY)
 
@@ -74,8 +74,9 @@ bits: venv
 	$(BIN)/python -m benchmarks.same_bits --old $(OLD) $(if $(NEW),--new $(NEW))
 
 # The page of all numbers that refti works by, after one was added or changed.
-tuning: venv
+pages: venv
 	$(BIN)/python -m benchmarks.tuning_page
+	$(BIN)/python -m benchmarks.readme_tables
 
 # Folders, sizes, import levels and the files that evidence() passes through: make map [REVISION=].
 map: venv

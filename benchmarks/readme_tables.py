@@ -1,0 +1,51 @@
+"""The tables of the README that are made from registries: families of references, and kernels.
+
+`python -m benchmarks.readme_tables` writes them anew; a test fails while they are out of date.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+def tables() -> dict[str, str]:
+    """The Markdown of every table, by the name that marks its place."""
+    from refti.references.registry import FAMILIES
+    from refti.sampling.kernels.registry import KERNELS
+
+    return {
+        name: "\n".join(
+            [
+                f"| `{name}=` | what it is |",
+                "|---|---|",
+                *(f'| `"{row.name}"` | {row.summary} |' for row in registry.values()),
+            ]
+        )
+        for name, registry in {"reference": FAMILIES, "kernel": KERNELS}.items()
+    }
+
+
+def with_tables(text: str) -> str:
+    """The text of the README with its tables as the registries have them."""
+    for name, table in tables().items():
+        begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
+        if begin not in text or end not in text:
+            raise click.UsageError(f"README.md has no place {begin} … {end}.")
+        place = re.compile(f"{begin}.*?{end}", re.DOTALL)
+        text = place.sub(lambda _, b=begin, t=table, e=end: f"{b}\n\n{t}\n\n{e}", text)  # type: ignore[misc]
+    return text
+
+
+@click.command()
+def main() -> None:
+    """Write the tables of the README."""
+    README.write_text(with_tables(README.read_text(encoding="utf-8")), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
