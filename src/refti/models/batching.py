@@ -10,7 +10,6 @@ itself.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import TypeVar
 
 import jax
@@ -19,7 +18,8 @@ import numpy as np
 from jax.extend.core import Jaxpr, jaxprs_in_params
 from jaxtyping import Array, Float
 
-from refti.models.density import QUICK_COMPILE, Density, ValueOnlyDensity
+from refti.models.compiled import compiled
+from refti.models.density import Density, ValueOnlyDensity
 from refti.models.tuning import TUNING
 
 Value = TypeVar("Value")
@@ -43,7 +43,7 @@ LAPACK = {
 }
 
 
-@partial(jax.jit, compiler_options=QUICK_COMPILE)
+@compiled()
 def log_densities(density: Density, x: Float[Array, "draw dim"]) -> Float[Array, " draw"]:
     """The log density at many points, as it comes; no gradients."""
     size = None if is_split_over_threads(density, x[0], TUNING.batch) else TUNING.batch

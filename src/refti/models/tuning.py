@@ -19,6 +19,11 @@ class ModelTuning:
     operations_each: int = tuned(
         10, "operations a matrix takes at most, in units of the cube of its size"
     )
+    kept_programs: int = tuned(
+        16,
+        "kinds of densities whose programs each compiled function keeps: a model has one to three, "
+        "of some 15 MB in all, so these are up to 250 MB",
+    )
     largest_noise: float = tuned(1e-8, "difference of two log densities that is put to rounding")
     trials: int = tuned(
         16, "points at which two programs of one function are compared; one inside is enough"

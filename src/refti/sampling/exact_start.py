@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import jax
 import numpy as np
 from jaxtyping import Array, Float, Key
 
 from refti.draws.support_share import SupportShare, count_points
 from refti.errors import SamplingError
-from refti.models.density import QUICK_COMPILE
+from refti.models.compiled import compiled
 from refti.paths.path import Leg
 from refti.references.base import Reference
 from refti.sampling.engine import Engine
@@ -55,7 +53,7 @@ def count_inside(
     return x[inside], delta[inside], count_points(share, x, end)
 
 
-@partial(jax.jit, static_argnames="count", compiler_options=QUICK_COMPILE)
+@compiled(static_argnames=("count",))
 def exact_draws(reference: Reference, key: Key[Array, ""], count: int) -> Float[Array, "draw dim"]:
     """Independent draws of a reference."""
     return jax.vmap(reference.sample)(jax.random.split(key, count))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -17,7 +16,7 @@ import numpy as np
 from blackjax.mcmc import hmc
 from jaxtyping import Array, Bool, Float, Int, Key
 
-from refti.models.density import QUICK_COMPILE
+from refti.models.compiled import compiled
 from refti.paths.path import Leg
 from refti.sampling.density_along_leg import Position, whitened
 from refti.sampling.kernels.base import HostOrDevice, Iterations, RungDensity, Trace
@@ -94,7 +93,7 @@ class GradientKernel:
         return location + np.asarray(state.u) @ factor.T
 
 
-@partial(jax.jit, compiler_options=QUICK_COMPILE)
+@compiled()
 def evaluate_chains(
     leg: Leg, lam: Float[Array, ""], whitening: Whitening, u: Float[HostOrDevice, "chain dim"]
 ) -> Chains:
@@ -108,7 +107,7 @@ def evaluate_chains(
     return jax.vmap(one)(jnp.asarray(u))
 
 
-@partial(jax.jit, static_argnames=("move", "count"), compiler_options=QUICK_COMPILE)
+@compiled(static_argnames=("move", "count"))
 def _advance(
     leg: Leg,
     lam: Float[Array, ""],
