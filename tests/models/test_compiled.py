@@ -59,7 +59,7 @@ def test_a_model_that_comes_again_finds_its_program():
 def test_every_function_of_densities_that_is_compiled_is_one_of_these():
     kind = type(jax.jit(lambda: 0))
     found = set()
-    for folder in ("models", "search", "references", "paths", "sampling", "run"):
+    for folder in ("models", "inputs.pymc", "search", "references", "paths", "sampling", "run"):
         package = importlib.import_module(f"refti.{folder}")
         for info in pkgutil.walk_packages(package.__path__, f"refti.{folder}."):
             module = importlib.import_module(info.name)

@@ -30,8 +30,14 @@ class Compiled(Generic[P, R]):
     not, finds its own.
     """
 
-    def __init__(self, function: Callable[P, R], static_argnames: tuple[str, ...]):
-        self._function, self._static = function, static_argnames
+    def __init__(
+        self,
+        function: Callable[P, R],
+        static_argnames: tuple[str, ...],
+        options: dict[str, Any] | None,
+    ):
+        self._function = function
+        self._static, self._options = static_argnames, options
         self._kept: OrderedDict[Any, Any] = OrderedDict()
         self._dropped = 0
         self._lock = Lock()
@@ -59,7 +65,7 @@ class Compiled(Generic[P, R]):
         def function(*arguments: P.args, **keywords: P.kwargs) -> R:
             return self._function(*arguments, **keywords)
 
-        return jax.jit(function, static_argnames=self._static, compiler_options=QUICK_COMPILE)
+        return jax.jit(function, static_argnames=self._static, compiler_options=self._options)
 
     def _cache_size(self) -> int:
         """How many programs were built so far, those that are gone among them, as jit's own."""
@@ -73,10 +79,12 @@ class Compiled(Generic[P, R]):
 
 
 def compiled(
-    *, static_argnames: tuple[str, ...] = ()
+    *,
+    static_argnames: tuple[str, ...] = (),
+    options: dict[str, Any] | None = QUICK_COMPILE,
 ) -> Callable[[Callable[P, R]], Compiled[P, R]]:
-    """The decorator that makes a function a compiled one."""
-    return lambda function: Compiled(function, static_argnames)
+    """The decorator that makes a function a compiled one; None for XLA's own options."""
+    return lambda function: Compiled(function, static_argnames, options)
 
 
 def _kind(density: Any) -> Any:

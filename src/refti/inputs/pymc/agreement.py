@@ -14,7 +14,8 @@ from refti.inputs.pymc.backends import compile_graphs
 from refti.inputs.pymc.graph import Graphs
 from refti.inputs.pymc.tuning import TUNING
 from refti.models.batching import one_by_one
-from refti.models.density import QUICK_COMPILE, Density
+from refti.models.compiled import compiled
+from refti.models.density import Density
 
 
 @dataclass(frozen=True)
@@ -81,10 +82,9 @@ def find_disagreement(whole: Density, own: OwnValues) -> str | None:
     gradients of Gaussian processes in one of them and right ones in the other.
     """
     with jax.enable_x64(True):
-        one, batch = jax.jit(_value_and_gradient), jax.jit(_all, compiler_options=QUICK_COMPILE)
         padded = jnp.asarray(np.resize(own.points, (TUNING.chains, own.points.shape[1])))
-        single = [one(whole, jnp.asarray(x)) for x in own.points]
-        values, gradients = batch(whole, padded)
+        single = [_evaluate_one(whole, jnp.asarray(x)) for x in own.points]
+        values, gradients = _evaluate_all(whole, padded)
     values_alone, gradients_alone = (np.array(part) for part in zip(*single, strict=True))
     alone = _difference(values_alone, gradients_alone, own)
     among = slice(len(own.points))
@@ -95,7 +95,13 @@ def _value_and_gradient(whole: Density, x: Any) -> Any:
     return jax.value_and_grad(whole.log_density)(x)
 
 
-def _all(whole: Density, x: Any) -> Any:
+@compiled(options=None)
+def _evaluate_one(whole: Density, x: Any) -> Any:
+    return _value_and_gradient(whole, x)
+
+
+@compiled()
+def _evaluate_all(whole: Density, x: Any) -> Any:
     return jax.vmap(lambda one: one_by_one(_value_and_gradient, whole, one))(x)
 
 
