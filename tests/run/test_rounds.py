@@ -12,6 +12,7 @@ from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -20,10 +21,10 @@ from refti import progress as reporters
 from refti import suite
 from refti.checks.check import Check
 from refti.run import evidence as runs
-from refti.run import rounds
+from refti.run import pilot, rounds
 from refti.run.rounds import RunState
 from refti.run.tuning import ROUNDS
-from refti.sampling import metering
+from refti.sampling import ladder_building, metering
 from refti.sampling.engine import Engine
 from refti.sampling.streams import GeneratorStream, KeyStream
 
@@ -273,6 +274,25 @@ class TestSeeds:
         assert abs(one.value - other.value) < 4 * np.hypot(one.error, other.error)
 
 
+class TestLargeModels:
+    """What cannot be interrupted is not begun where the time for it is not there."""
+
+    def test_a_search_that_would_outlast_its_time_is_refused_before_any_compute(self):
+        large = refti.Model(lambda x: -0.5 * jnp.sum(x**2), dim=20_000)
+        with pytest.raises(refti.SamplingError, match=r"20,000 by 20,000.*max_seconds= allows 5"):
+            refti.evidence(large, max_seconds=5, progress=False)
+
+    def test_time_that_is_enough_for_a_step_is_enough_to_begin(self):
+        pilot.require_time(problem_of_dim(20_000, max_seconds=1e5))
+        pilot.require_time(problem_of_dim(20_000, max_seconds=None))
+        pilot.require_time(problem_of_dim(500, max_seconds=1e-6))
+
+
+def problem_of_dim(dim: int, max_seconds: float | None) -> Any:
+    settings = SimpleNamespace(max_seconds=max_seconds)
+    return SimpleNamespace(model=SimpleNamespace(dim=dim), settings=settings)
+
+
 class TestAsAsked:
     """What is given is not adapted."""
 
@@ -283,12 +303,43 @@ class TestAsAsked:
         assert found.trusted, str(found)
         assert abs(found.value - TARGET.log_z) < 4 * found.error
 
+    def test_chains_of_inner_legs_are_warmed_up_as_long_as_asked(
+        self, monkeypatch: pytest.MonkeyPatch
+    ):
+        made: list[int] = []
+        for module in (pilot, rounds, ladder_building):
+            real = module.warm_up
+
+            def recorded(
+                leg: Any, rung: Any, iterations: int, *rest: Any, real: Any = real, **more: Any
+            ) -> Any:
+                made.append(iterations)
+                return real(leg, rung, iterations, *rest, **more)
+
+            monkeypatch.setattr(module, "warm_up", recorded)
+        refti.evidence(
+            model(),
+            reference=["laplace", wider()],
+            warmup=60,
+            kept=20,
+            ladder=[0, 0.5, 1],
+            progress=False,
+        )
+        # The pilot, the end of the first leg, the start of the second, and one between on each.
+        assert made == [60] * 5
+
     @pytest.mark.parametrize("kept", [20, 37, 60])
     def test_as_many_draws_as_were_asked_for(self, kept: int):
         found = refti.evidence(model(), kept=kept, ladder=[0, 0.3, 1], progress=False)
         assert found.draws[0].delta.shape == (3, 8, kept)
         assert found.posterior["x"].shape == (8, kept, 3)
         assert found.found["rounds"] == 1
+
+
+@cache
+def wider() -> refti.Model:
+    """The model's density, flattened: a station on the way to it."""
+    return refti.Model(lambda x: 0.5 * model().density.log_density(x), dim=3)
 
 
 def few_draws(count: int, seed: int) -> dict[str, np.ndarray]:
@@ -310,10 +361,10 @@ class TestFreshDraws:
 
     def test_of_the_pilot(self, states: list[RunState]):
         found = refti.evidence(model(), reference="covariance", progress=False)
-        pilot = states[0].plan.pool.reshape(8, 125, 3)
+        first = states[0].plan.pool.reshape(8, 125, 3)
         # A chain goes on from its last point, which stays a draw while it moves nowhere.
-        self.expect_apart(pilot[:, :-1].reshape(-1, 3), found)
-        assert np.isin(pilot[:, -1], found.posterior["x"].values).sum() <= 3 * 8
+        self.expect_apart(first[:, :-1].reshape(-1, 3), found)
+        assert np.isin(first[:, -1], found.posterior["x"].values).sum() <= 3 * 8
 
     def test_of_a_refit(self, states: list[RunState]):
         found = refti.evidence(model(), **POOR_START, progress=False)

@@ -22,7 +22,7 @@ from refti.references.registry import FAMILIES
 from refti.results.result import Evidence, LogRatio
 from refti.run import store as stores
 from refti.run.finish import build_result, check_run, count, told_by_models
-from refti.run.pilot import find_posterior
+from refti.run.pilot import find_posterior, require_time
 from refti.run.plan import Plan, make_plan
 from refti.run.prior_integral import integrate_prior
 from refti.run.problem import Problem
@@ -234,6 +234,7 @@ def _run(
 
 def _explore(problem: Problem, engine: Engine) -> Plan:
     """The plan, after the posterior was found. Raises SamplingError if it was not in time."""
+    require_time(problem)
     try:
         pilots = [find_posterior(problem, end, engine) for end in problem.ends]
         return make_plan(problem, pilots, engine)

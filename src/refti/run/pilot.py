@@ -68,7 +68,6 @@ class Pilot:
 
 def find_posterior(problem: Problem, end: End, engine: Engine) -> Pilot:
     """The pilot of one end of a path, after its model was seen to have an evidence."""
-    _require_time(problem)
     evaluate = end.evaluate_by(engine)
     rng = engine.generator(GeneratorStream.PREFLIGHT, int(1 - end.lam))
     starts = preflight(end.model, evaluate, rng, problem.posterior_draws)
@@ -91,14 +90,14 @@ def continue_pilot(end: End, pilot: Pilot, engine: Engine) -> Pilot:
     )
 
 
-def _require_time(problem: Problem) -> None:
+def require_time(problem: Problem) -> None:
     """Raises SamplingError if one step of the search would outlast max_seconds=.
 
     Between its evaluations the search factors matrices of the dimension's size, which nothing can
     interrupt.
     """
     dim, most = problem.model.dim, problem.settings.max_seconds
-    seconds = PILOT.dense_operations * dim**3
+    seconds = PILOT.factoring_seconds * dim**3
     if most is not None and seconds > max(most, 1.0):
         raise SamplingError(
             f"The search for the posterior factors matrices of {dim:,} by {dim:,}, each of which "

@@ -37,8 +37,8 @@ class PilotTuning:
         32, "of a trajectory there; short of ground it would take as many as it may"
     )
     widest: float = tuned(1000.0, "spreads of the mode within which flattened chains stay")
-    dense_operations: float = tuned(
-        1e-9, "seconds for each dim^3 of a mode search, some thirty operations on one core"
+    factoring_seconds: float = tuned(
+        1.5e-10, "for each dim^3 of an eigendecomposition, measured on one core in 500 to 2,000"
     )
 
 
