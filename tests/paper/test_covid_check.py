@@ -56,16 +56,6 @@ def test_few_coordinates_can_be_bridged_whole() -> None:
     assert found.gradients == 0
 
 
-def test_a_constant_in_the_density_moves_the_bridge_by_as_much() -> None:
-    x = exact_draws(np.random.default_rng(2), 4, 50)
-    with jax.enable_x64(True):
-        both = [
-            bridge(Nested.of(f, INNER, x), x, np.random.default_rng(3)).value
-            for f in (log_density, lambda at: log_density(at) + 2.5)
-        ]
-    assert both[1] - both[0] == pytest.approx(2.5, abs=1e-6)
-
-
 def test_two_samples_of_gaussians_give_the_ratio_of_their_integrals() -> None:
     rng = np.random.default_rng(4)
     # q = exp(1.5) N(0.5, 1) against g = N(0, 1): log q - log g = 1.5 + x / 2 - 1 / 8.

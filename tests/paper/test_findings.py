@@ -15,6 +15,7 @@ from refti.paper.covid.jobs import Job, run_jobs
 from refti.paper.one_dimension.model import model as one_dimension
 from refti.paper.report import page
 from refti.paper.report.findings import Figure, Findings, Table
+from refti.paper.report.verdicts import FAILS, HOLDS, rounds_to
 
 TABLE = Table("t", "A <b>title", ("a,b", "c"), (('1 "2"', "<script>x</script>"),), ("A note.",))
 
@@ -35,6 +36,13 @@ def test_a_table_goes_to_csv_and_back():
 def test_a_row_of_another_length_is_refused():
     with pytest.raises(ValueError, match="Expected 2 cells"):
         Table("t", "title", ("a", "b"), (("1",),))
+
+
+def test_a_printed_number_holds_to_its_digits():
+    assert rounds_to("1.523", 1.52334) == HOLDS
+    assert rounds_to("1.523", 1.52361) == FAILS
+    assert rounds_to("102 %", 102.4) == HOLDS
+    assert rounds_to("17,000", 16_999) == FAILS
 
 
 def test_the_page_holds_tables_and_figures_and_no_markup_of_theirs(tmp_path: Path):

@@ -1,0 +1,71 @@
+"""What is counted over runs: modes found, checks that fired, targets trusted and wrong."""
+
+from __future__ import annotations
+
+import math
+
+from made_up_runs import a_run
+from refti.calibrate import checks, modes, table
+from refti.calibrate.runs import suite_target
+
+
+def test_modes_are_counted():
+    runs = [
+        a_run(0, z=1.0),
+        a_run(1, z=5.0, error=0.01),  # within 0.2 nats
+        a_run(2, z=5.0),
+        a_run(3, z=1.0, trusted=False),
+        a_run(4, z=9.0, trusted=False),
+        a_run(5, error=math.nan, trusted=False),
+    ]
+    (row,) = modes.count(runs)
+    assert (row.runs, row.right, row.wrong, row.untrusted, row.near) == (6, 2, 1, 3, 1)
+    assert not modes.passes([row])
+    assert modes.passes(modes.count(runs[:2] + runs[3:]))
+    assert "2 were trusted and right, 1 trusted and wrong, 3 not trusted" in modes.text([row])
+
+
+def test_the_mixtures_of_the_study():
+    jobs = modes.jobs(50, {})
+    assert len(jobs) == 400
+    targets = {suite_target(job).name for job in jobs}
+    assert len(targets) == 8
+    assert "bimodal_10d_30sd_90" in targets
+
+
+def test_checks_are_counted_on_good_and_bad_runs():
+    fired = {"trusted": False, "failed": ("overlap",)}
+    runs = [
+        a_run(0, z=2.0),
+        a_run(1, z=0.1, **fired),
+        a_run(2, z=-4.0),
+        a_run(3, z=7.0, trusted=False, failed=("overlap", "convergence")),
+        a_run(4, error=math.inf, **fired),
+        a_run(5, error=math.nan, trusted=False, checks={}, message="SamplingError: none"),
+    ]
+    found = checks.firings(runs)
+    assert (found.good, found.bad, found.refused) == (2, 4, 1)
+    assert (found.trusted_good, found.trusted_bad) == (1, 1)
+    overlap, convergence = found.checks
+    assert (overlap.on_good, overlap.on_bad) == (1, 2)
+    assert (overlap.alone_on_good, overlap.alone_on_bad) == (1, 1)
+    assert (convergence.on_good, convergence.on_bad, convergence.alone_on_bad) == (0, 1, 0)
+    assert not found.passes
+    assert checks.firings(runs[:2]).passes
+    assert "Bad: 4 (1 refused), trusted 1." in checks.text(found)
+
+
+def test_the_table_names_what_is_trusted_and_wrong():
+    runs = [
+        a_run(target="fine"),
+        a_run(target="far", z=-4.0),
+        a_run(target="unsure", z=9.0, trusted=False, failed=("overlap",)),
+        a_run(target="two", modes=2, trusted=False, failed=("overlap",)),
+    ]
+    found = table.summary(runs)
+    assert found.wrong == ("far",)
+    assert not found.passes
+    assert (found.trusted, found.unimodal, found.unimodal_trusted) == (2, 3, 2)
+    assert "Of the unimodal 2 of 3 are trusted (67 %)" in str(found)
+    assert table.line(runs[2]).endswith("no: overlap")
+    assert "refused: it" in table.line(a_run(message="it\ncannot"))
