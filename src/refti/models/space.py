@@ -52,7 +52,7 @@ class Space(ABC):
 
     @abstractmethod
     def unconstrain_all(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The coordinates x[n, dim] of values [n, *shape]; a ModelError names what is outside."""
+        """The coordinates x[n, dim] of values [n, *shape]. Raises ModelError if any is outside."""
 
     def constrain(self, x: Any) -> dict[str, Any]:
         """The parameters' values at one point."""
@@ -123,7 +123,7 @@ class SupportedSpace(Space):
         return {name: np.asarray(value) for name, value in values.items()}
 
     def unconstrain_all(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The coordinates x[n, dim] of values [n, *shape]; a ModelError names what is outside."""
+        """The coordinates x[n, dim] of values [n, *shape]. Raises ModelError if any is outside."""
         outside = [name for name, s in self.supports.items() if not s.holds(values[name])]
         if outside:
             raise ModelError(

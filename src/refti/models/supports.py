@@ -150,7 +150,7 @@ def make_support(name: str, arguments: tuple[float, ...], shape: tuple[int, ...]
 
 
 def check_parameters(parameters: Mapping[str, object]) -> dict[str, Support]:
-    """The parameters as a plain dictionary, after all their faults have been told together."""
+    """The parameters as a plain dictionary. Raises ModelError with all their faults together."""
     known = "real, positive, lower, upper, interval, simplex, ordered, correlation_cholesky"
     faults = []
     if not parameters:

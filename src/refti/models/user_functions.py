@@ -27,7 +27,7 @@ _PACKAGE = str(Path(__file__).parents[1])
 def require_functions(
     functions: Mapping[str, Callable[..., Any] | None],
 ) -> dict[str, Callable[..., Any]]:
-    """Those of the functions that were given, after they were seen to make a model together."""
+    """Those of the functions that were given. Raises ModelError if they make no model together."""
     given = {role: function for role, function in functions.items() if function is not None}
     if set(given) not in ({"log_density"}, {"log_prior", "log_likelihood"}):
         raise ModelError(
@@ -76,7 +76,7 @@ def shared_keywords(
 def unconstrain_start(
     space: SupportedSpace, start: Mapping[str, Any] | Any | None, *, takes_vector: bool
 ) -> np.ndarray:
-    """The unconstrained coordinates of the user's start, or zeros; its faults told together."""
+    """The unconstrained coordinates of the user's start, or zeros. Raises ModelError if bad."""
     if start is None:
         return np.zeros(len(space.coordinates))
     if takes_vector:

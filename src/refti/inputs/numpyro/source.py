@@ -27,7 +27,8 @@ from refti.inputs.numpyro.sites import (
     of_kind,
 )
 from refti.inputs.numpyro.space import Latent, NumPyroSpace, latents
-from refti.inputs.numpyro.trial import RADIUS, try_model
+from refti.inputs.numpyro.trial import try_model
+from refti.inputs.numpyro.tuning import TUNING
 from refti.models.density import Density, ProductDensity, to_density, trace
 from refti.models.model import Model
 from refti.models.recipe import Recipe, copy_arrays
@@ -50,21 +51,21 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
         *args: its arguments, such as the data.
         **kwargs: those given by name.
     """
-    call = _called(model, args, kwargs)
+    call = _check_call(model, args, kwargs)
     with jax.enable_x64(True):
-        outline = _told(lambda: _outline(call))
-        _refuse(outline.faults)
+        outline = _run_users_function(lambda: _outline(call))
+        _require_no_faults(outline.faults)
         space = NumPyroSpace(call, outline.latents)
-        trial = _told(lambda: try_model(space, outline.structure))
-        _refuse(trial.faults)
+        trial = _run_users_function(lambda: try_model(space, outline.structure))
+        _require_no_faults(trial.faults)
         for doubt in (*outline.doubts, *trial.doubts):
             warnings.warn(doubt, stacklevel=2)
-        prior = _factor(space, ("latent", "factor"))
+        prior = _trace_factor(space, ("latent", "factor"))
         warn_of_32_bits(prior, "The prior of the NumPyro model", stacklevel=3)
         density: Density = to_density(prior)
         apart = "observed" in outline.kinds
         if apart:
-            likelihood = _factor(space, ("observed",))
+            likelihood = _trace_factor(space, ("observed",))
             warn_of_32_bits(likelihood, "The likelihood of the NumPyro model", stacklevel=3)
             density = ProductDensity((density, to_density(likelihood)))
         return Model.assembled(
@@ -77,7 +78,7 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
         )
 
 
-def _called(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
+def _check_call(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
     if isinstance(model, Model):
         raise ModelError("This is a refti.Model already; from_numpyro takes a NumPyro function.")
     if not callable(model):
@@ -118,15 +119,15 @@ def _outline(call: Call) -> _Outline:
         kinds = {kind(site) for site in sites.values()}
         return _Outline([], [*doubts(sites)], kinds, structure(sites), latents(sites))
 
-    return call.outline(read, at_random(np.random.default_rng(1), RADIUS))
+    return call.outline(read, at_random(np.random.default_rng(1), TUNING.radius))
 
 
-def _refuse(found: list[str]) -> None:
+def _require_no_faults(found: list[str]) -> None:
     if found:
         raise ModelError("\n".join(found))
 
 
-def _factor(space: NumPyroSpace, kinds: tuple[Kind, ...]) -> ClosedJaxpr:
+def _trace_factor(space: NumPyroSpace, kinds: tuple[Kind, ...]) -> ClosedJaxpr:
     """The program of the sites of some kinds; that of the latents has the Jacobian."""
 
     def log_density(x: Float[Array, " dim"]) -> Float[Array, ""]:
@@ -139,11 +140,11 @@ def _factor(space: NumPyroSpace, kinds: tuple[Kind, ...]) -> ClosedJaxpr:
                     total = total + log_jacobian(site, coordinates[name])
         return total
 
-    return _told(lambda: trace(log_density, len(space.coordinates)))
+    return _run_users_function(lambda: trace(log_density, len(space.coordinates)))
 
 
-def _told(run: Callable[[], Any]) -> Any:
-    """What a run of the user's function gives; its failure is bad input."""
+def _run_users_function(run: Callable[[], Any]) -> Any:
+    """What a run of the user's function gives. Raises ModelError if it fails."""
     try:
         return run()
     except ModelError:

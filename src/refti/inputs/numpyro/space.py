@@ -71,7 +71,7 @@ class NumPyroSpace(Space):
         return {name: np.asarray(values[name]) for name in self.parameters}
 
     def unconstrain_all(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
-        """The coordinates x[n, dim] of values [n, *shape]; a ModelError names what is outside."""
+        """The coordinates x[n, dim] of values [n, *shape]. Raises ModelError if any is outside."""
         with jax.enable_x64(True):
             arrays = {name: jnp.asarray(values[name], jnp.float64) for name in self.parameters}
             x, inside = self._unconstrain_all(arrays)
@@ -86,7 +86,7 @@ class NumPyroSpace(Space):
     def _constrain_all(self) -> Any:
         def constrained(x: Float[Array, " dim"]) -> dict[str, Float[Array, "..."]]:
             sites = self.sites(x)
-            return {name: _shaped(sites[name], latent) for name, latent in self.parameters.items()}
+            return {name: _reshape(sites[name], latent) for name, latent in self.parameters.items()}
 
         return jax.jit(jax.vmap(constrained))
 
@@ -108,5 +108,5 @@ class NumPyroSpace(Space):
         return jax.jit(jax.vmap(unconstrained))
 
 
-def _shaped(site: Site, latent: Latent) -> Float[Array, "..."]:
+def _reshape(site: Site, latent: Latent) -> Float[Array, "..."]:
     return jnp.reshape(site["value"], latent.shape)

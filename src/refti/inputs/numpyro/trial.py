@@ -15,11 +15,9 @@ from numpyro.distributions.distribution import MaskedDistribution
 from refti.inputs.numpyro.faults import structure, structure_changes
 from refti.inputs.numpyro.sites import Site, family, is_latent, kind, layers, log_probabilities
 from refti.inputs.numpyro.space import NumPyroSpace
+from refti.inputs.numpyro.tuning import TUNING
 from refti.models.density import QUICK_COMPILE
 from refti.models.determinism import is_same_program, run_afresh
-
-RADIUS = 2.0  # of unconstrained coordinates at which the model is tried, as NumPyro does
-STARTS = 20
 
 
 class Trial(NamedTuple):
@@ -49,7 +47,7 @@ class Numbers(NamedTuple):
 def try_model(space: NumPyroSpace, expected: Mapping[str, str]) -> Trial:
     """The outcome of runs at one point that should be alike, and of some at others."""
     rng = np.random.default_rng(0)
-    points = rng.uniform(-RADIUS, RADIUS, (STARTS, len(space.coordinates)))
+    points = rng.uniform(-TUNING.radius, TUNING.radius, (TUNING.starts, len(space.coordinates)))
     run = _Run(space)
     with run_afresh():
         again = _Run(space)
@@ -60,10 +58,10 @@ def try_model(space: NumPyroSpace, expected: Mapping[str, str]) -> Trial:
         return Trial(changing, [], points[0])
     numbers = run(points[0], 0)
     faults, doubts = _faults_and_doubts(numbers, run.families)
-    faults += _random(numbers, run(points[0], 1))
+    faults += _random_sites(numbers, run(points[0], 1))
     if not faults and not run.is_written_as(again):
-        faults += _random(numbers, again(points[0], 0))
-    return Trial(faults, doubts, _start(run, points))
+        faults += _random_sites(numbers, again(points[0], 0))
+    return Trial(faults, doubts, _find_start(run, points))
 
 
 class _Run:
@@ -77,7 +75,7 @@ class _Run:
             sites = space.sites(x, key)
             self.structure = structure(sites)
             self.families = {name: family(sites[name]) for name in self.structure}
-            return {name: _numbers(sites[name]) for name in self.structure}
+            return {name: _compute_numbers(sites[name]) for name in self.structure}
 
         point = jax.ShapeDtypeStruct((len(space.coordinates),), jnp.float64)
         made = jax.make_jaxpr(compute, return_shape=True)(point, jax.random.key(0))
@@ -98,7 +96,7 @@ class _Run:
         return is_same_program(self._program, other._program)
 
 
-def _numbers(site: Site) -> Numbers:
+def _compute_numbers(site: Site) -> Numbers:
     log_probability = log_probabilities(site)
     masked_out: Array | int = 0
     missing: Array | int = 0
@@ -149,20 +147,21 @@ def _faults_and_doubts(
     return faults, doubts
 
 
-def _random(one: Mapping[str, Numbers], other: Mapping[str, Numbers]) -> list[str]:
-    """Which sites differ between two runs at the same point."""
+def _random_sites(one: Mapping[str, Numbers], other: Mapping[str, Numbers]) -> list[str]:
+    """Which sites differ between two runs at the same point, in words."""
+    noise = TUNING.largest_noise
     return [
         f'The log probability of "{name}" changes from run to run though the latent sites do '
         "not: the model draws random numbers of its own (numpyro.prng_key, numpy.random, or a "
         "sample statement hidden by handlers.block). Draw them before, and pass them as arguments."
         for name, at in one.items()
         if not np.allclose(
-            at.log_probability, other[name].log_probability, rtol=1e-9, atol=1e-9, equal_nan=True
+            at.log_probability, other[name].log_probability, rtol=noise, atol=noise, equal_nan=True
         )
     ]
 
 
-def _start(run: _Run, points: np.ndarray) -> np.ndarray:
+def _find_start(run: _Run, points: np.ndarray) -> np.ndarray:
     """Zero, or the first point at which the density is finite."""
     centre = np.zeros_like(points[0])
     for x in (centre, *points):

@@ -31,7 +31,7 @@ def read_chains(files: Sequence[Path], wanted: Collection[str]) -> dict[str, np.
     Names that no file has are not in the result; names that all have but are not wanted are in it
     as empty arrays, so that the user can be told what is there.
     """
-    chains = [_read(file) for file in files]
+    chains = [_read_chain(file) for file in files]
     for chain in chains[1:]:
         if chain.columns != chains[0].columns:
             raise ModelError(
@@ -39,17 +39,17 @@ def read_chains(files: Sequence[Path], wanted: Collection[str]) -> dict[str, np.
                 "model, one a chain."
             )
     held = {}
-    for name, places in _places(chains[0].columns).items():
+    for name, places in _columns_by_variable(chains[0].columns).items():
         if name not in wanted:
             held[name] = np.empty(0)
             continue
-        parts = [_variable(chain, name, places) for chain in chains]
+        parts = [_read_variable(chain, name, places) for chain in chains]
         alike = len({len(part) for part in parts}) == 1
         held[name] = np.stack(parts) if alike else np.concatenate(parts)
     return held
 
 
-def _read(file: Path) -> _Chain:
+def _read_chain(file: Path) -> _Chain:
     """The file's comments, header and draws; those of the warm-up are left out."""
     settings: dict[str, str] = {}
     columns: list[str] = []
@@ -77,20 +77,20 @@ def _read(file: Path) -> _Chain:
                 f"{file} has {len(row)} values in line {number}; expected {len(columns)}. Was "
                 "it cut short?"
             )
-    begin = _warmup(settings) if adapted is None else adapted
+    begin = _count_warmup(settings) if adapted is None else adapted
     if not rows[begin:]:
         raise ModelError(f"{file} holds no draws. Expected a CSV file of CmdStan.")
     return _Chain(file, columns, rows[begin:])
 
 
-def _warmup(settings: dict[str, str]) -> int:
+def _count_warmup(settings: dict[str, str]) -> int:
     """How many of the rows are warm-up, by what the comments say."""
     if settings.get("save_warmup") not in ("1", "true"):
         return 0
     return -(-int(settings.get("num_warmup", 1000)) // int(settings.get("thin", 1)))
 
 
-def _places(columns: Sequence[str]) -> dict[str, dict[int, str]]:
+def _columns_by_variable(columns: Sequence[str]) -> dict[str, dict[int, str]]:
     """By variable, its columns' numbers and their indices as written; the sampler's left out."""
     places: dict[str, dict[int, str]] = {}
     for number, column in enumerate(columns):
@@ -101,23 +101,23 @@ def _places(columns: Sequence[str]) -> dict[str, dict[int, str]]:
     return places
 
 
-def _variable(chain: _Chain, name: str, places: dict[int, str]) -> np.ndarray:
+def _read_variable(chain: _Chain, name: str, places: dict[int, str]) -> np.ndarray:
     """The draws of one variable, [draw, *shape]."""
-    indices = {number: _index(chain, name, text) for number, text in places.items()}
+    indices = {number: _parse_index(chain, name, text) for number, text in places.items()}
     shape = tuple(max(sizes) + 1 for sizes in zip(*indices.values(), strict=True))
     if prod(shape) != len(indices):
         raise ModelError(
             f'{chain.file} has {len(indices)} columns of "{name}"; expected {prod(shape)} for the '
             f"shape {shape}."
         )
-    flat = _floats(chain, name, list(indices))
+    flat = _read_columns(chain, name, list(indices))
     values = np.empty((*shape, len(flat)))
     for column, index in zip(flat.T, indices.values(), strict=True):
         values[index] = column  # CmdStan writes matrices by columns
     return np.moveaxis(values, -1, 0)
 
 
-def _floats(chain: _Chain, name: str, numbers: list[int]) -> np.ndarray:
+def _read_columns(chain: _Chain, name: str, numbers: list[int]) -> np.ndarray:
     """Some columns as numbers, [draw, column]."""
     try:
         return np.array([[row[n] for n in numbers] for _, row in chain.rows], dtype=np.float64)
@@ -127,7 +127,7 @@ def _floats(chain: _Chain, name: str, numbers: list[int]) -> np.ndarray:
         ) from None
 
 
-def _index(chain: _Chain, name: str, text: str) -> tuple[int, ...]:
+def _parse_index(chain: _Chain, name: str, text: str) -> tuple[int, ...]:
     """Zero-based indices of an element, from ".1.2" or "[1,2]"; none of a scalar."""
     if re.fullmatch(r"(\.\d+)*", text) or re.fullmatch(r"\[\d+(,\d+)*\]", text):
         return tuple(int(digits) - 1 for digits in re.findall(r"\d+", text))

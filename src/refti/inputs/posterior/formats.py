@@ -40,38 +40,38 @@ def read_draws(posterior: Posterior, wanted: Iterable[str]) -> dict[str, np.ndar
         wanted: the names of the parameters.
     """
     names = list(wanted)
-    files = _files(posterior)
+    files = _find_files(posterior)
     if files is not None:
-        return _of_files(files, names)
-    dataset = _dataset(posterior)
+        return _read_files(files, names)
+    dataset = _find_dataset(posterior)
     if dataset is not None:
-        return _of_dataset(dataset, names, "draws=")
+        return _read_dataset(dataset, names, "draws=")
     if not isinstance(posterior, Mapping):
         raise ModelError(
             "draws= must be a dictionary of arrays, an InferenceData, an xarray DataTree or "
             f"Dataset, or files (.csv of CmdStan, .nc); got {type(posterior).__name__}."
         )
-    _expect(names, posterior, "draws=")
-    return {name: _numbers(name, posterior[name]) for name in names}
+    _require_names(names, posterior, "draws=")
+    return {name: _to_numbers(name, posterior[name]) for name in names}
 
 
-def _of_files(files: Sequence[Path], names: Sequence[str]) -> dict[str, np.ndarray]:
+def _read_files(files: Sequence[Path], names: Sequence[str]) -> dict[str, np.ndarray]:
     for file in files:
         if not file.is_file():
             raise ModelError(f"draws= names the file {file}, which is not there.")
     if all(file.suffix == ".csv" for file in files):
         held = read_chains(files, names)
-        _expect(names, held, files[0].name)
+        _require_names(names, held, files[0].name)
         return {name: held[name] for name in names}
     if len(files) == 1 and files[0].suffix == ".nc":
-        return _of_netcdf(files[0], names)
+        return _read_netcdf(files[0], names)
     raise ModelError(
         "draws= takes CSV files of CmdStan (.csv, one a chain) or one netCDF file of an "
         f"InferenceData (.nc); got {', '.join(file.name for file in files)}."
     )
 
 
-def _files(posterior: Any) -> list[Path] | None:
+def _find_files(posterior: Any) -> list[Path] | None:
     """The files that are named, or None if this is no file or list of files."""
     if isinstance(posterior, str | os.PathLike):
         return [Path(posterior)]
@@ -81,7 +81,7 @@ def _files(posterior: Any) -> list[Path] | None:
     return None
 
 
-def _dataset(posterior: Any) -> xarray.Dataset | None:
+def _find_dataset(posterior: Any) -> xarray.Dataset | None:
     """The Dataset that holds the draws, or None if they are not in xarray's form."""
     import xarray
 
@@ -106,12 +106,12 @@ def _dataset(posterior: Any) -> xarray.Dataset | None:
     return None
 
 
-def _of_netcdf(file: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
+def _read_netcdf(file: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
     import xarray
 
     try:
         with xarray.open_dataset(file, group="posterior", engine="h5netcdf") as dataset:
-            return _of_dataset(dataset, names, file.name)
+            return _read_dataset(dataset, names, file.name)
     except (OSError, ValueError, KeyError) as error:
         raise ModelError(
             f'draws= names the file {file}, of which the group "posterior" cannot be read '
@@ -119,17 +119,19 @@ def _of_netcdf(file: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
         ) from error
 
 
-def _of_dataset(dataset: xarray.Dataset, names: Sequence[str], place: str) -> dict[str, np.ndarray]:
-    _expect(names, dataset.data_vars, place)
+def _read_dataset(
+    dataset: xarray.Dataset, names: Sequence[str], place: str
+) -> dict[str, np.ndarray]:
+    _require_names(names, dataset.data_vars, place)
     held = {}
     for name in names:
         variable = dataset[name]
         lead = [d for d in ("chain", "draw", "sample") if d in variable.dims]
-        held[name] = _numbers(name, variable.transpose(*lead, ...).values)
+        held[name] = _to_numbers(name, variable.transpose(*lead, ...).values)
     return held
 
 
-def _expect(names: Sequence[str], held: Iterable[Any], place: str) -> None:
+def _require_names(names: Sequence[str], held: Iterable[Any], place: str) -> None:
     there = [str(name) for name in held]
     missing = [name for name in names if name not in there]
     if missing:
@@ -139,7 +141,7 @@ def _expect(names: Sequence[str], held: Iterable[Any], place: str) -> None:
         )
 
 
-def _numbers(name: str, values: Any) -> np.ndarray:
+def _to_numbers(name: str, values: Any) -> np.ndarray:
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):

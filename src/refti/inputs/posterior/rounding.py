@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-# CmdStan writes 6 or 8 digits unless told otherwise, and 32-bit numbers have 7.
-LOST = 1e-5
+from refti.tuning import tuned
+
+
+@dataclass(frozen=True)
+class RoundingTuning:
+    """What counts as rounded."""
+
+    largest_loss: float = tuned(
+        1e-5, "relative error of a rounded draw: CmdStan writes 6 or 8 digits, 32 bits have 7"
+    )
+
+
+TUNING = RoundingTuning()
 
 
 def undo_rounding(values: np.ndarray) -> np.ndarray:
@@ -24,16 +37,16 @@ def undo_rounding(values: np.ndarray) -> np.ndarray:
     if _are_one(lengths):
         return values / lengths
     if values.ndim > 2 and values.shape[-1] == values.shape[-2]:
-        return _symmetric(values)
+        return _symmetrize(values)
     return values
 
 
-def _symmetric(values: np.ndarray) -> np.ndarray:
+def _symmetrize(values: np.ndarray) -> np.ndarray:
     mirrored = np.swapaxes(values, -1, -2)
     scale = np.abs(values).max(axis=(-1, -2), keepdims=True)
-    is_symmetric = bool(np.all(np.abs(values - mirrored) <= LOST * scale))
+    is_symmetric = bool(np.all(np.abs(values - mirrored) <= TUNING.largest_loss * scale))
     return 0.5 * (values + mirrored) if is_symmetric else values
 
 
 def _are_one(numbers: np.ndarray) -> bool:
-    return bool(np.all(np.abs(numbers - 1) < LOST))
+    return bool(np.all(np.abs(numbers - 1) < TUNING.largest_loss))

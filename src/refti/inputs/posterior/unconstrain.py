@@ -1,4 +1,4 @@
-"""Given draws: the user's posterior draws, brought to unconstrained coordinates and checked."""
+"""Posterior draws of the user, brought to unconstrained coordinates and checked."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from refti.models.model import Model
 
 
 def unconstrain_draws(model: Model, draws: Posterior) -> np.ndarray:
-    """The user's posterior draws as x[draw, dim], after their names and shapes were checked."""
+    """The user's posterior draws as x[draw, dim]. Raises ModelError if they are not the model's."""
     flat: dict[str, np.ndarray] = {}
     faults = []
-    held = read_draws(draws, model.parameters)
+    arrays = read_draws(draws, model.parameters)
     for name, parameter in model.parameters.items():
-        values = held[name]
+        values = arrays[name]
         lead = values.ndim - len(parameter.shape)
         if lead not in (1, 2) or values.shape[lead:] != parameter.shape:
             faults.append(
@@ -38,10 +38,10 @@ def unconstrain_draws(model: Model, draws: Posterior) -> np.ndarray:
             f"draws= must hold at least two draws inside the supports, none at an edge; got "
             f"{len(x)}, of which {int(np.isfinite(x).all(axis=1).sum())} inside."
         )
-    still = np.flatnonzero(np.ptp(x, axis=0) == 0)
-    if len(still):
+    constant = np.flatnonzero(np.ptp(x, axis=0) == 0)
+    if len(constant):
         raise ModelError(
             f"draws= must be draws that differ; got {len(x)} of which unconstrained coordinate "
-            f"{int(still[0])} is the same in all. Give posterior draws, or leave draws= out."
+            f"{int(constant[0])} is the same in all. Give posterior draws, or leave draws= out."
         )
     return x

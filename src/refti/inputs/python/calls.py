@@ -48,11 +48,11 @@ class Call:
         """The answers at all points of a batch."""
         count = size_of(batch)
         if not self.vectorized:
-            return join_answers([self._one(batch, index) for index in range(count)])
+            return join_answers([self._call_one(batch, index) for index in range(count)])
         try:
-            return Answers(self._checked(self.raw(copy_batch(batch)), count))
+            return Answers(self._check(self.raw(copy_batch(batch)), count))
         except (Exception, SystemExit) as error:
-            if self._is_told(error):
+            if self._is_raised(error):
                 raise
             if count == 1:
                 return Answers(np.full(1, np.nan), {0: describe_error(error)})
@@ -69,21 +69,21 @@ class Call:
             return self.function(**arguments)
         return self.function(dict(arguments))
 
-    def _one(self, batch: Batch, index: int) -> Answers:
+    def _call_one(self, batch: Batch, index: int) -> Answers:
         try:
-            value = self.raw({name: _handed(values[index]) for name, values in batch.items()})
-            return Answers(self._checked(value, 1))
+            value = self.raw({name: _copy_value(values[index]) for name, values in batch.items()})
+            return Answers(self._check(value, 1))
         except (Exception, SystemExit) as error:
-            if self._is_told(error):
+            if self._is_raised(error):
                 raise
             return Answers(np.full(1, np.nan), {0: describe_error(error)})
 
-    def _is_told(self, error: BaseException) -> bool:
+    def _is_raised(self, error: BaseException) -> bool:
         """Whether an error is the user's to mend, now; once a run goes on it must not cost that."""
         return isinstance(error, ModelError) and not self.forgiving
 
-    def _checked(self, value: Any, count: int) -> np.ndarray:
-        """The returned numbers as float64[n]; a ModelError says what else came."""
+    def _check(self, value: Any, count: int) -> np.ndarray:
+        """The returned numbers as float64[n]. Raises ModelError if they are something else."""
         wanted = f"an array of {count} numbers, one for each point" if self.vectorized else _ONE
         try:
             array = np.asarray(value)
@@ -133,7 +133,7 @@ def describe_error(error: BaseException) -> str:
     return f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
 
 
-def _handed(value: Any) -> Any:
+def _copy_value(value: Any) -> Any:
     """A copy, so that a function that writes to its input changes nothing of ours."""
     return np.float64(value) if np.ndim(value) == 0 else np.array(value, dtype=np.float64)
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from refti.errors import ModelError
 from refti.inputs.python.calls import Batch, Call, Style, copy_batch, size_of
+from refti.inputs.python.tuning import TUNING
 from refti.inputs.python.workers import Workers, choose_processes
 from refti.models.density import ValueOnlyDensity
 from refti.models.determinism import require_deterministic
@@ -30,9 +31,6 @@ from refti.models.user_functions import (
     unconstrain_start,
     wants_keywords,
 )
-
-WIDTHS = (16, 256)  # points for which the map to the parameters is compiled
-TRIES = 16  # points tried before a function counts as failing everywhere
 
 
 def from_callable(
@@ -79,26 +77,26 @@ def from_callable(
     others |= shared_keywords(parameters, dim, start)
     with jax.enable_x64(True):
         begin = unconstrain_start(space, start, takes_vector=dim is not None)
-        points, refusals = _Points(space, is_vector=dim is not None), _Refusals()
-        factors: dict[str, _BlackBox] = {}
+        points, rejections = _Points(space, is_vector=dim is not None), _RejectionCounter()
+        factors: dict[str, _FunctionDensity] = {}
         for role, function in given.items():
             by_keyword = wants_keywords(function, space.parameters)
             style: Style = "keywords" if by_keyword else "dictionary"
             call = Call(function, role, "vector" if dim is not None else style, vectorized)
-            seconds = _tried(call, points, begin)
+            seconds = _time_call(call, points, begin)
             # A run must not end for a None at a far point: from here on it is a rejection.
             call = replace(call, forgiving=True)
             workers = Workers(call, choose_processes(processes, seconds, vectorized))
-            factors[role] = _BlackBox(points, workers, refusals, role != "log_likelihood")
+            factors[role] = _FunctionDensity(points, workers, rejections, role != "log_likelihood")
     split = len(factors) > 1
     most = max(factor.workers.processes for factor in factors.values())
     return Model.assembled(
         space,
-        _BlackBoxes(tuple(factors.values())) if split else factors["log_density"],
+        _FunctionProduct(tuple(factors.values())) if split else factors["log_density"],
         prior=factors.get("log_prior"),
         start=begin,
         source="a Python function" + (f" in {most} processes" if most > 1 else ""),
-        rejections=refusals.read,
+        rejections=rejections.read,
         recipe=Recipe(f"{__name__}:from_callable", (), {**given, **others}),
     )
 
@@ -113,7 +111,7 @@ class _Points:
         """The parameters' values at points x[n, dim], and the log Jacobians [n]."""
         if self._is_vector:
             return {"x": x}, np.zeros(len(x))
-        width = next((w for w in WIDTHS if len(x) <= w), WIDTHS[-1])
+        width = next((w for w in TUNING.widths if len(x) <= w), TUNING.widths[-1])
         padded = np.concatenate([x, np.broadcast_to(x[-1:], (-len(x) % width, x.shape[1]))])
         with jax.enable_x64(True):
             parts = [
@@ -131,7 +129,7 @@ class _Points:
         return jax.jit(jax.vmap(self._space.constrained))
 
 
-class _Refusals:
+class _RejectionCounter:
     """The points at which the user's code raised, counted from all threads."""
 
     def __init__(self) -> None:
@@ -154,12 +152,14 @@ class _Refusals:
         return self._known
 
 
-class _BlackBox(ValueOnlyDensity):
+class _FunctionDensity(ValueOnlyDensity):
     """One function of the user's as a density of unconstrained coordinates."""
 
-    def __init__(self, points: _Points, workers: Workers, refusals: _Refusals, with_jacobian: bool):
+    def __init__(
+        self, points: _Points, workers: Workers, rejections: _RejectionCounter, with_jacobian: bool
+    ):
         self.workers = workers
-        self._points, self._refusals, self._with_jacobian = points, refusals, with_jacobian
+        self._points, self._rejections, self._with_jacobian = points, rejections, with_jacobian
 
     def log_densities(self, x: np.ndarray) -> np.ndarray:
         """The log densities at points x[n, dim]; NaN where the function raised."""
@@ -167,11 +167,11 @@ class _BlackBox(ValueOnlyDensity):
             return np.zeros(0)
         batch, jacobians = self._points(x)
         answers = self.workers(batch)
-        self._refusals.add(x, answers.messages)
+        self._rejections.add(x, answers.messages)
         return answers.values + (jacobians if self._with_jacobian else 0.0)
 
 
-class _BlackBoxes(ValueOnlyDensity):
+class _FunctionProduct(ValueOnlyDensity):
     """The product of functions; none is asked where one before it is zero already."""
 
     def __init__(self, factors: tuple[ValueOnlyDensity, ...]):
@@ -186,22 +186,22 @@ class _BlackBoxes(ValueOnlyDensity):
         return total
 
 
-def _tried(call: Call, points: _Points, start: np.ndarray) -> float:
-    """The seconds of a call, after the function was seen to work at the start or near it."""
-    rng = np.random.default_rng(0)
-    spread = start + rng.uniform(-2.0, 2.0, (TRIES - 1, len(start)))
-    said = ""
+def _time_call(call: Call, points: _Points, start: np.ndarray) -> float:
+    """The seconds of a call. Raises ModelError if none near the start works, or it is random."""
+    rng, radius = np.random.default_rng(0), TUNING.trial_radius
+    spread = start + rng.uniform(-radius, radius, (TUNING.trials - 1, len(start)))
+    message = ""
     for x in np.concatenate([start[None], spread]):
         batch, _ = points(x[None])
         answers = call(batch)
         if not answers.messages:
             break
-        said = said or answers.messages[0]
+        message = message or answers.messages[0]
     else:
         raise ModelError(
-            f"{call.role} raised at all of {TRIES} points that were tried, first with {said}. "
-            f"Check that it takes {_expected(call, batch)}, or give start= with values at which "
-            "it works."
+            f"{call.role} raised at all of {TUNING.trials} points that were tried, first with "
+            f"{message}. Check that it takes {_expected(call, batch)}, or give start= with values "
+            "at which it works."
         )
     begun = time.perf_counter()
     again = call(batch)

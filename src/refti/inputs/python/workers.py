@@ -25,10 +25,8 @@ from refti.inputs.python.calls import (
     size_of,
     slice_batch,
 )
+from refti.inputs.python.tuning import TUNING
 
-SLOW = 1e-3  # seconds of a call above which processes are worth their messages
-IDLE = 300  # seconds after which a process without work ends
-SHARES = 4  # parts of a batch for each process, so that none waits long for another
 ONE_THREAD = {
     name: "1"
     for name in (
@@ -54,24 +52,24 @@ class Workers:
         self._executor: Any = None
         self._lock = threading.Lock()
         # Rungs run in threads; a function that is called here need know nothing of that.
-        self._turn = threading.Lock()
+        self._one_at_a_time = threading.Lock()
 
     def __call__(self, batch: Batch) -> Answers:
         """The answers at all points of a batch, in order."""
         if self.processes > 1:
             try:
-                return self._beside(batch)
+                return self._call_in_processes(batch)
             except BrokenExecutor:
                 pass  # a worker was killed, perhaps for its memory: once more with new ones
             try:
-                return self._beside(batch)
+                return self._call_in_processes(batch)
             except BrokenExecutor as error:
                 raise ModelError(
                     f"{self.call.role} ends the processes it runs in ({describe_error(error)}), "
                     "twice over for the same points. Check that it neither exits nor runs "
                     "out of memory, or use processes=1."
                 ) from error
-        with self._turn:
+        with self._one_at_a_time:
             return self.call(batch)
 
     def close(self) -> None:
@@ -80,15 +78,17 @@ class Workers:
             executor, self._executor = self._executor, None
         _end(executor)
 
-    def _beside(self, batch: Batch) -> Answers:
-        executor = self._ready()
+    def _call_in_processes(self, batch: Batch) -> Answers:
+        executor = self._find_processes()
         if executor is None:
             return self(batch)
         count = size_of(batch)
-        edges = np.linspace(0, count, min(count, SHARES * self.processes) + 1).astype(int)
+        edges = np.linspace(0, count, min(count, TUNING.parts_each * self.processes) + 1).astype(
+            int
+        )
         try:
             todo = [
-                executor.submit(_work, slice_batch(batch, int(start), int(stop)))
+                executor.submit(_call_function, slice_batch(batch, int(start), int(stop)))
                 for start, stop in pairwise(edges)
             ]
             return join_answers([task.result() for task in todo])
@@ -96,12 +96,12 @@ class Workers:
             self._forget(executor)
             raise
 
-    def _ready(self) -> Any:
+    def _find_processes(self) -> Any:
         """The processes, begun if there are none; None where the function cannot be sent there."""
         with self._lock:
             if self._executor is None and self.processes > 1:
                 try:
-                    self._executor = _begun(self.call, self.processes)
+                    self._executor = _start_processes(self.call, self.processes)
                 except Exception as error:
                     self.processes = 1
                     warnings.warn(
@@ -123,16 +123,20 @@ def choose_processes(processes: int | None, seconds: float, vectorized: bool) ->
     """How many processes a function is called in, from the time that a call takes."""
     if processes is not None:
         return processes
-    return 1 if vectorized or seconds < SLOW else os.cpu_count() or 1
+    return 1 if vectorized or seconds < TUNING.slow_call else os.cpu_count() or 1
 
 
-def _begun(call: Call, processes: int) -> Any:
+def _start_processes(call: Call, processes: int) -> Any:
     """Processes that hold the function, after one of them was seen to have it."""
     from loky import ProcessPoolExecutor
 
     function = cloudpickle.dumps(call)
     executor = ProcessPoolExecutor(
-        processes, timeout=IDLE, initializer=_begin, initargs=(function,), env=ONE_THREAD
+        processes,
+        timeout=TUNING.idle_seconds,
+        initializer=_receive_function,
+        initargs=(function,),
+        env=ONE_THREAD,
     )
     _RUNNING.add(executor)
     try:
@@ -149,7 +153,7 @@ def _end(executor: Any) -> None:
         executor.shutdown(wait=True, kill_workers=True)
 
 
-def _begin(function: bytes) -> None:
+def _receive_function(function: bytes) -> None:
     """Makes a new process ready: the function travels once, not with every batch."""
     # The process that asked hears of Ctrl-C and ends its workers in good order.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -164,7 +168,7 @@ def _has_function() -> None:
         raise ImportError(describe_error(_HELD["error"]))
 
 
-def _work(batch: Batch) -> Answers:
+def _call_function(batch: Batch) -> Answers:
     _has_function()
     answers: Answers = _HELD["call"](batch)
     return answers
