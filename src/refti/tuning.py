@@ -13,7 +13,7 @@ A stage keeps them in a frozen dataclass whose only instance is its `TUNING`:
 
 from __future__ import annotations
 
-from dataclasses import field, fields
+from dataclasses import field
 from typing import Any
 
 
@@ -21,7 +21,3 @@ def tuned(value: Any, why: str) -> Any:
     """A field of a tuning value: its number, and what it is and why it is that number."""
     return field(default=value, metadata={"why": why})
 
-
-def rows(tuning: Any) -> list[tuple[str, Any, str]]:
-    """Name, value and reason of every number of a stage's tuning."""
-    return [(f.name, getattr(tuning, f.name), f.metadata["why"]) for f in fields(tuning)]
