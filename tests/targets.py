@@ -203,29 +203,44 @@ def evaluate(model: refti.Model) -> ValueAndGradient:
 
 @dataclass(frozen=True)
 class Grid:
-    """Points of a box in one or two dimensions and the log of exp(log_density) * cell at each."""
+    """Points of a box in one or two dimensions, the log density at each and the log of a cell."""
 
     points: np.ndarray
-    log_masses: np.ndarray
+    log_density: np.ndarray
+    log_cell: float
 
     @property
     def log_integral(self) -> float:
         """The integral by the trapezoid rule, exact to rounding where the density has decayed."""
-        return float(logsumexp(self.log_masses))
+        return float(logsumexp(self.log_density) + self.log_cell)
+
+    @property
+    def shares(self) -> np.ndarray:
+        """The share of the integral about each point."""
+        return np.exp(self.log_density + self.log_cell - self.log_integral)
+
+    def where_it_counts(self) -> Grid:
+        """The points with any share of the integral to speak of."""
+        counts = self.log_density > self.log_density.max() - 60
+        return Grid(self.points[counts], self.log_density[counts], self.log_cell)
 
     def moments(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The mean and the standard deviation of values[n, ...] under the density."""
-        share = np.exp(self.log_masses - self.log_integral)
-        mean = share @ values
-        return mean, np.sqrt(share @ (values - mean) ** 2)
+        mean = self.shares @ values
+        return mean, np.sqrt(self.shares @ (values - mean) ** 2)
 
 
 def grid(
     log_density: Callable[[jax.Array], jax.Array], low: np.ndarray, high: np.ndarray, count: int
 ) -> Grid:
     """The density on an even grid over a box; at the box's faces it must have vanished."""
+    points, log_cell = box(low, high, count)
+    values = np.asarray(jax.jit(jax.vmap(log_density))(jnp.asarray(points)))
+    return Grid(points, np.where(np.isfinite(values), values, -np.inf), log_cell)
+
+
+def box(low: np.ndarray, high: np.ndarray, count: int) -> tuple[np.ndarray, float]:
+    """The points of an even grid over a box, so many a side, and the log of a cell."""
     axes = [np.linspace(a, b, count) for a, b in zip(low, high, strict=True)]
     points = np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, len(axes))
-    cell = sum(log(axis[1] - axis[0]) for axis in axes)
-    values = np.asarray(jax.jit(jax.vmap(log_density))(jnp.asarray(points)))
-    return Grid(points, np.where(np.isfinite(values), values, -np.inf) + cell)
+    return points, sum(log(axis[1] - axis[0]) for axis in axes)

@@ -5,12 +5,17 @@ z-scores with fixed seeds; a bound of 4 is a false alarm once in 16,000.
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import refti
+from refti.cli.main import commands
 from refti.references import registry, truncated
 from refti.references.covariance import sampled_covariance
 from refti.references.family import FitInputs
@@ -36,6 +41,7 @@ from targets import (
 
 pytestmark = pytest.mark.usefixtures("x64")
 
+README = Path(__file__).parents[2] / "README.md"
 LOG_Z = {target.name: target.log_z for target in TARGETS}
 GAUSSIAN_COVARIANCE = GAUSSIAN_FACTOR @ GAUSSIAN_FACTOR.T
 NO_MODE = Mode(np.zeros(4), 0.0, np.eye(4), 0.0)  # for fits that do not look at it
@@ -265,8 +271,15 @@ class TestTruncated:
 
 
 @pytest.mark.parametrize("family", ["auto", *registry.FAMILIES])
-def test_every_family_is_named_where_users_look_for_it(family: str):
+def test_every_family_is_named_where_users_look_for_it(family: str, help_of_run: str):
     assert f'"{family}"' in refti.evidence.__doc__
+    assert f'`"{family}"`' in README.read_text()
+    assert re.search(rf"\b{family}\b", help_of_run)
+
+
+@pytest.fixture(scope="module")
+def help_of_run() -> str:
+    return CliRunner().invoke(commands, ["run", "--help"]).stdout
 
 
 def test_unknown_family_is_refused():
