@@ -20,4 +20,3 @@ from typing import Any
 def tuned(value: Any, why: str) -> Any:
     """A field of a tuning value: its number, and what it is and why it is that number."""
     return field(default=value, metadata={"why": why})
-

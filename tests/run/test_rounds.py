@@ -20,8 +20,7 @@ import refti
 from refti import progress as reporters
 from refti import suite
 from refti.checks.check import Check
-from refti.run import evidence as runs
-from refti.run import pilot, rounds
+from refti.run import one_run, pilot, rounds
 from refti.run.rounds import RunState
 from refti.run.tuning import ROUNDS
 from refti.sampling import ladder_building, metering
@@ -46,13 +45,13 @@ def result(target_error: float = 0.02, seed: int = 0) -> refti.Evidence:
 def states(monkeypatch: pytest.MonkeyPatch) -> list[RunState]:
     """The last state of every run."""
     seen: list[RunState] = []
-    run = runs.run_rounds
+    run = one_run.run_rounds
 
     def recorded(state: RunState, engine: Engine) -> RunState:
         seen.append(run(state, engine))
         return seen[-1]
 
-    monkeypatch.setattr(runs, "run_rounds", recorded)
+    monkeypatch.setattr(one_run, "run_rounds", recorded)
     return seen
 
 

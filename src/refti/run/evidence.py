@@ -8,31 +8,18 @@ from typing import TypeVar, cast
 
 import numpy as np
 
-from refti import progress as reporters
-from refti.checks.ended import Ended
-from refti.checks.of_run import check_end, check_prior_integral
-from refti.draws.cost import Budget
-from refti.errors import SamplingError
 from refti.inputs.posterior.formats import Posterior
 from refti.inputs.posterior.unconstrain import unconstrain_draws
-from refti.models.batching import may_run_side_by_side
 from refti.models.model import Model
 from refti.progress import Progress
 from refti.references.registry import FAMILIES
 from refti.results.result import Evidence, LogRatio
-from refti.run import store as stores
-from refti.run.finish import build_result, check_run, count, told_by_models
-from refti.run.pilot import find_posterior, require_time
-from refti.run.plan import Plan, make_plan
-from refti.run.prior_integral import integrate_prior
+from refti.run.one_run import find_result
 from refti.run.problem import Problem
-from refti.run.rounds import RunState, run_rounds
 from refti.run.settings import EstimatorName, PathName, ReferenceLike, Settings
 from refti.run.suitability import adapted_to_models, require_fitting_stations, require_model
 from refti.sampling.computing import computing
-from refti.sampling.engine import Engine, open_engine
 from refti.sampling.kernels.registry import KERNELS
-from refti.sampling.metering import Meter, OutOfBudgetError
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -129,7 +116,7 @@ def evidence(
         if draws is not None:
             users = unconstrain_draws(model, draws)
             problem = Problem(Evidence, (model,), settings, users)
-        return cast(Evidence, _find_result(problem, store, progress))
+        return cast(Evidence, find_result(problem, store, progress))
 
 
 def log_bayes_factor(
@@ -172,79 +159,4 @@ def log_bayes_factor(
     problem = Problem(LogRatio, (model_a, model_b), settings)
     _ = problem.known_path  # raises where the two cannot be joined
     with computing():
-        return cast(LogRatio, _find_result(problem, store, progress))
-
-
-def _find_result(
-    problem: Problem, store: str | FilePath | None, progress: Progress | bool | None
-) -> Evidence | LogRatio:
-    """The result of a problem, read from its directory if it is finished there."""
-    if store is None:
-        return _run(problem, progress, lambda: None)
-    identity = stores.identify(problem)
-    finished = stores.find_finished(store, problem.kind, identity)
-    if finished is not None:
-        return finished
-    result = _run(problem, progress, lambda: stores.begin(store, identity))
-    # A spent budget is a setting's own end, but an interrupted run is to be made again.
-    if result.found["ended"] != Ended.INTERRUPTED.value:
-        result.save(store)
-    return result
-
-
-def _run(
-    problem: Problem, progress: Progress | bool | None, planned: Callable[[], None]
-) -> Evidence | LogRatio:
-    """The result of a run: pilot, plan, rounds, checks; told once it is planned."""
-    settings = problem.settings
-    seconds = float("inf") if settings.max_seconds is None else settings.max_seconds
-    meter = Meter(Budget(seconds, settings.max_evaluations))
-    at_start = count(problem, meter.spent)
-    with (
-        reporters.reporting(progress) as report,
-        open_engine(
-            chains=settings.chains,
-            kernel=settings.kernel,
-            block_length=problem.block_length,
-            seed=settings.seed,
-            meter=meter,
-            report=report,
-            side_by_side=all(may_run_side_by_side(m.density, m.start) for m in problem.models),
-        ) as engine,
-    ):
-        plan = _explore(problem, engine)
-        planned()
-        at_plan = count(problem, meter.spent)
-        state = run_rounds(RunState(problem, plan, usage=meter.spent), engine)
-        at_end = count(problem, meter.spent)
-    checks, ended = check_run(state, at_plan, at_end), state.ended
-    if settings.check_prior and problem.model.prior is not None and ended is None:
-        try:
-            checks.append(check_prior_integral(integrate_prior(problem, meter, _run_alone)))
-        except KeyboardInterrupt:  # may not cost the result that is there already
-            ended = Ended.INTERRUPTED
-    told = told_by_models(problem, at_start)
-    return build_result(
-        state,
-        checks=[check_end(ended), *checks],
-        cost=meter.spent,
-        found=told | {"ended": None if ended is None else ended.value},
-    )
-
-
-def _explore(problem: Problem, engine: Engine) -> Plan:
-    """The plan, after the posterior was found. Raises SamplingError if it was not in time."""
-    require_time(problem)
-    try:
-        pilots = [find_posterior(problem, end, engine) for end in problem.ends]
-        return make_plan(problem, pilots, engine)
-    except OutOfBudgetError:
-        raise SamplingError(
-            "The budget was spent before the posterior was found. Raise max_seconds= or "
-            "max_evaluations=."
-        ) from None
-
-
-def _run_alone(problem: Problem) -> Evidence:
-    """The evidence of a problem, without a word."""
-    return cast(Evidence, _run(problem, False, lambda: None))
+        return cast(LogRatio, find_result(problem, store, progress))

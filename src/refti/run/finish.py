@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,31 +12,12 @@ from refti.checks.check import Check
 from refti.checks.of_run import check_modes, check_peak, check_solver
 from refti.draws.cost import Cost
 from refti.models.model import Model
-from refti.models.rejections import Rejections
 from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import RungSummary, summarise_rungs
 from refti.run.conclude import shares_of
-from refti.run.problem import Problem
+from refti.run.problem import Counts, Problem
 from refti.run.rounds import RunState
 from refti.sampling.leg_sample import LegSample
-
-
-@dataclass(frozen=True)
-class Counts:
-    """What the models had rejected, and what was spent, at some moment of a run."""
-
-    rejections: tuple[Rejections | None, ...]
-    evaluations: int
-
-    @property
-    def stopped(self) -> int:
-        """How many densities the models had given up for taking too long."""
-        return sum(one.stopped for one in self.rejections if one is not None)
-
-
-def count(problem: Problem, cost: Cost) -> Counts:
-    """The counts at this moment."""
-    return Counts(tuple(model.rejections() for model in problem.models), cost.evaluations)
 
 
 def check_run(state: RunState, planned: Counts, sampled: Counts) -> list[Check]:

@@ -7,7 +7,9 @@ from functools import cached_property
 
 import numpy as np
 
+from refti.draws.cost import Cost
 from refti.models.model import Model, ValueAndGradient
+from refti.models.rejections import Rejections
 from refti.paths.path import Leg, Path, model_switch, power_posteriors
 from refti.references import registry
 from refti.results.result import Evidence, LogRatio
@@ -28,6 +30,19 @@ class End:
     def evaluate_by(self, engine: Engine) -> ValueAndGradient:
         """The function from points to the log density and its gradient."""
         return value_and_gradient(self.leg, self.lam, engine.chains, engine.meter)
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What the models had rejected, and what was spent, at some moment of a run."""
+
+    rejections: tuple[Rejections | None, ...]
+    evaluations: int
+
+    @property
+    def stopped(self) -> int:
+        """How many densities the models had given up for taking too long."""
+        return sum(one.stopped for one in self.rejections if one is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,3 +96,7 @@ class Problem:
         """Iterations of one block."""
         kept = self.settings.kept
         return PILOT.block_length if kept is None else min(PILOT.block_length, kept)
+
+    def count(self, spent: Cost) -> Counts:
+        """What the models have rejected, and what was spent, at this moment."""
+        return Counts(tuple(model.rejections() for model in self.models), spent.evaluations)
