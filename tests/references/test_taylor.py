@@ -12,6 +12,7 @@ from jax.extend.core import jaxpr_as_fun
 from jax.scipy import special
 
 from refti.errors import ReferenceFitError, SettingsError
+from refti.models.density import QUICK_COMPILE
 from refti.models.model import Model
 from refti.models.supports import positive
 from refti.references.taylor import TaylorExpansion, expand
@@ -28,6 +29,11 @@ MATRIX = np.array([[2.0, 0.3, 0.1], [0.3, 1.5, -0.2], [0.1, -0.2, 1.0]])
 def double_precision():
     with jax.enable_x64(True):
         yield
+
+
+def quick(function):
+    """The function compiled quickly, as what runs once should be."""
+    return jax.jit(function, compiler_options=QUICK_COMPILE)
 
 
 def coupled_quartic(x):
@@ -56,14 +62,14 @@ def coefficients_by_nested_jvp(function, order):
 
         return once_more
 
-    return [float(d) / factorial(k) for k, d in enumerate(jax.jit(differentiated(order))(0.0))]
+    return [float(d) / factorial(k) for k, d in enumerate(quick(differentiated(order))(0.0))]
 
 
 def test_log_gamma_has_its_known_polynomial():
     expansion = expand(log_gamma, jnp.zeros(1), 6)
     x = np.linspace(-3.0, 3.0, 25)
     expected = x - sum(x**k / factorial(k) for k in range(7))
-    actual = jax.jit(jax.vmap(expansion.log_density))(jnp.asarray(x)[:, None])
+    actual = quick(jax.vmap(expansion.log_density))(jnp.asarray(x)[:, None])
     np.testing.assert_allclose(actual, expected, rtol=1e-13, atol=1e-13)
 
 
@@ -73,7 +79,7 @@ def test_quartic_in_one_dimension_is_its_own_expansion_off_the_origin():
 
     expansion = expand(quartic, jnp.array([0.4]), 4)
     points = jnp.array([[-7.0], [0.4], [0.41], [5.0]])
-    actual = jax.jit(jax.vmap(expansion.log_density))(points)
+    actual = quick(jax.vmap(expansion.log_density))(points)
     np.testing.assert_allclose(actual, jax.vmap(quartic)(points), rtol=1e-12)
 
 
@@ -81,21 +87,19 @@ def test_quartic_in_twenty_dimensions_is_its_own_expansion():
     expansion = expand(coupled_quartic, jnp.zeros(20), 4)
     points = jnp.asarray(np.random.default_rng(1).normal(size=(50, 20)) * 2)
     expected = jax.vmap(coupled_quartic)(points)
-    np.testing.assert_allclose(
-        jax.jit(jax.vmap(expansion.log_density))(points), expected, rtol=1e-12
-    )
+    np.testing.assert_allclose(quick(jax.vmap(expansion.log_density))(points), expected, rtol=1e-12)
 
 
 def test_order_four_equals_the_sum_over_full_derivative_tensors():
     mode, x = jnp.array([0.2, -0.4]), jnp.array([0.9, 0.5])
     tensor, expected = skewed, 0.0
     for k in range(5):
-        term = jax.jit(tensor)(mode)
+        term = quick(tensor)(mode)
         for _ in range(k):
             term = term @ (x - mode)
         expected += term / factorial(k)
         tensor = jax.jacfwd(tensor)
-    actual = jax.jit(TaylorExpansion(mode, 4, skewed).log_density)(x)
+    actual = quick(TaylorExpansion(mode, 4, skewed).log_density)(x)
     assert float(actual) == pytest.approx(float(expected), abs=1e-13)
     assert abs(float(actual - skewed(x))) > 1e-4
 
@@ -104,14 +108,14 @@ def test_order_four_equals_the_sum_over_full_derivative_tensors():
 def test_gradient_agrees_with_central_differences(order):
     expansion = TaylorExpansion(jnp.array([0.2, -0.4]), order, skewed)
     x, step = np.array([0.9, 0.5]), 1e-5
-    value = jax.jit(expansion.log_density)
+    value = quick(expansion.log_density)
     expected = [(value(x + step * e) - value(x - step * e)) / (2 * step) for e in np.eye(2)]
-    np.testing.assert_allclose(jax.jit(jax.grad(expansion.log_density))(x), expected, rtol=1e-8)
+    np.testing.assert_allclose(quick(jax.grad(expansion.log_density))(x), expected, rtol=1e-8)
 
 
 def test_expansion_is_a_pytree_that_compiles_once_and_maps():
     traces = []
-    coefficients = jax.jit(lambda mode, ray: ray_coefficients(skewed, mode, ray, 4))
+    coefficients = quick(lambda mode, ray: ray_coefficients(skewed, mode, ray, 4))
 
     @jax.jit
     def value_and_gradient(expansion, points):
@@ -123,7 +127,7 @@ def test_expansion_is_a_pytree_that_compiles_once_and_maps():
         expansion = TaylorExpansion(jnp.asarray(mode), 4, skewed)
         values, gradients = value_and_gradient(expansion, points)
         assert float(values[3]) == pytest.approx(
-            float(jax.jit(expansion.log_density)(points[3])), abs=1e-12
+            float(quick(expansion.log_density)(points[3])), abs=1e-12
         )
         # Degree by degree, x - mode along the gradient is k times the term of degree k.
         terms = coefficients(expansion.mode, points[3] - expansion.mode)
@@ -134,7 +138,7 @@ def test_expansion_is_a_pytree_that_compiles_once_and_maps():
 
 def test_expansion_joins_the_density_at_the_mode_to_its_order():
     expansion = TaylorExpansion(jnp.array([0.2, -0.4]), 4, skewed)
-    direction, value = jnp.array([0.6, -0.8]), jax.jit(expansion.log_density)
+    direction, value = jnp.array([0.6, -0.8]), quick(expansion.log_density)
     gaps = [
         abs(float(skewed(x) - value(x)))
         for x in (expansion.mode + h * direction for h in (0.2, 0.1))
@@ -176,11 +180,10 @@ def test_coefficients_of_common_operations_equal_repeated_differentiation(name):
     function = OPERATIONS[name]
     program = jaxpr_as_fun(jax.make_jaxpr(function)(MODE))
 
-    @jax.jit
     def coefficients(mode, ray):
         return ray_coefficients(lambda x: program(x)[0], mode, ray, 4)
 
-    actual = coefficients(MODE, RAY)
+    actual = quick(coefficients)(MODE, RAY)
     expected = coefficients_by_nested_jvp(function, 4)
     np.testing.assert_allclose(actual, expected, rtol=1e-12, atol=1e-12)
 
@@ -193,7 +196,7 @@ def test_whole_power_of_zero_has_its_derivatives():
     equations = jax.make_jaxpr(function)(MODE).eqns
     assert any(equation.primitive.name == "pow" for equation in equations)
 
-    actual = jax.jit(lambda ray: ray_coefficients(function, jnp.zeros(3), ray, 6))(RAY)
+    actual = quick(lambda ray: ray_coefficients(function, jnp.zeros(3), ray, 6))(RAY)
     np.testing.assert_allclose(actual, [0, 0, RAY @ RAY, 0, 0, 0, 0], atol=1e-15)
 
 
@@ -208,7 +211,7 @@ def test_model_with_supports_is_expanded():
     # log q = 6 x - 2 exp(x), so the ray's polynomial is that of the exponential at log 3.
     u = 0.5 - np.log(3.0)
     expected = 6 * 0.5 - 6 * sum(u**k / factorial(k) for k in range(5))
-    assert float(jax.jit(expansion.log_density)(x)) == pytest.approx(expected, rel=1e-13)
+    assert float(quick(expansion.log_density)(x)) == pytest.approx(expected, rel=1e-13)
 
 
 @pytest.mark.parametrize(
@@ -317,7 +320,7 @@ def test_gaussian_passes_because_its_vanishing_top_terms_leave_the_quadratic():
     for precision, height in [(1e-8, -1e4), (1e8, 0.0)]:
         matrix = precision * MATRIX
         expansion = expand(lambda x, m=matrix, h=height: h - 0.5 * x @ m @ x, jnp.zeros(3), 4)
-        value = jax.jit(expansion.log_density)(jnp.asarray(RAY))
+        value = quick(expansion.log_density)(jnp.asarray(RAY))
         assert float(value) == pytest.approx(height - 0.5 * RAY @ matrix @ RAY, rel=1e-14)
 
 
@@ -328,6 +331,6 @@ def test_scale_factor_is_used_where_the_curvature_gives_no_width():
         4,
         scale_tril=jnp.diag(jnp.array([1e-3, 1e3])),
     )
-    assert float(jax.jit(expansion.log_density)(np.array([1e-3, 2e3]))) == pytest.approx(
+    assert float(quick(expansion.log_density)(np.array([1e-3, 2e3]))) == pytest.approx(
         -17.0, rel=1e-12
     )

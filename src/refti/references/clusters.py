@@ -9,6 +9,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import logsumexp
 
+from refti.references.gaussian import square_distances
 from refti.tuning import tuned
 
 
@@ -48,7 +49,7 @@ def label_by_nearest(draws: np.ndarray, centres: np.ndarray) -> np.ndarray:
     spread = draws.std(axis=0)
     labels = np.zeros(len(draws), int)
     for _ in range(10):
-        before, labels = labels, np.argmin(_square_distances(draws / spread, centres / spread), 1)
+        before, labels = labels, np.argmin(_squares_to_centres(draws / spread, centres / spread), 1)
         within = np.sqrt(np.mean((draws - _cluster_means(draws, labels)[labels]) ** 2, axis=0))
         spread = np.maximum(within, 1e-3 * spread)
         if np.array_equal(before, labels):
@@ -92,9 +93,8 @@ def log_normals(draws: np.ndarray, means: np.ndarray, factors: np.ndarray) -> np
     """The log density[n, k] of every draw under every normal component."""
     columns = []
     for mean, factor in zip(means, factors, strict=True):
-        white = linalg.solve_triangular(factor, (draws - mean).T, lower=True, check_finite=False)
         log_volume = np.log(np.diag(factor)).sum() + 0.5 * len(mean) * np.log(2 * np.pi)
-        columns.append(-0.5 * np.sum(white**2, axis=0) - log_volume)
+        columns.append(-0.5 * square_distances(draws - mean, factor) - log_volume)
     return np.stack(columns, axis=1)
 
 
@@ -173,12 +173,12 @@ def _k_means(u: np.ndarray, k: int) -> np.ndarray:
     for _ in range(TUNING.starts):
         centres = u[[rng.integers(len(u))]]
         for _ in range(k - 1):
-            far = _square_distances(u, centres).min(axis=1)
+            far = _squares_to_centres(u, centres).min(axis=1)
             total = far.sum()
             share = far / total if total > 0 else np.full(len(u), 1 / len(u))
             centres = np.concatenate([centres, u[[rng.choice(len(u), p=share)]]])
         for _ in range(20):
-            squares = _square_distances(u, centres)
+            squares = _squares_to_centres(u, centres)
             labels = np.argmin(squares, axis=1)
             if len(np.unique(labels)) < k:
                 break
@@ -189,7 +189,7 @@ def _k_means(u: np.ndarray, k: int) -> np.ndarray:
     return best
 
 
-def _square_distances(u: np.ndarray, centres: np.ndarray) -> np.ndarray:
+def _squares_to_centres(u: np.ndarray, centres: np.ndarray) -> np.ndarray:
     return np.stack([np.sum((u - centre) ** 2, axis=1) for centre in centres], axis=1)
 
 

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
+from scipy import linalg
 
 from refti.models.model import Model
 from refti.references.base import in_64_bits
@@ -73,6 +74,12 @@ def standard_diagonal(model: Model) -> Gaussian:
 def invert_lower(factor: np.ndarray) -> np.ndarray:
     """The inverse of a lower triangular matrix."""
     return np.tril(np.linalg.solve(factor, np.eye(len(factor))))
+
+
+def square_distances(centred: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    """The squared lengths of centred draws[n, dim] in units of a lower Cholesky factor."""
+    white = linalg.solve_triangular(factor, centred.T, lower=True, check_finite=False)
+    return np.sum(white**2, axis=0)
 
 
 def _apply(factor: Array, vector: Float[Array, " dim"]) -> Float[Array, " dim"]:

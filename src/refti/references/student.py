@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
-from scipy import linalg, optimize, special
+from scipy import optimize, special
 
 from refti.references.base import in_64_bits
 from refti.references.family import FitInputs
-from refti.references.gaussian import invert_lower
+from refti.references.gaussian import invert_lower, square_distances
 from refti.references.level import match_level
 from refti.references.shrinkage import (
     Shrinkage,
@@ -147,7 +147,10 @@ def _location_and_inner(
     inner = shrinkage.inner_factor(u)
     weights = np.ones(len(u))
     for _ in range(TUNING.rounds):
-        before, weights = weights, (degrees + dim) / (degrees + _squares(u - location, inner))
+        before, weights = (
+            weights,
+            (degrees + dim) / (degrees + square_distances(u - location, inner)),
+        )
         location = weights @ u / weights.sum()
         inner = shrinkage.inner_factor(np.sqrt(weights / weights.mean())[:, None] * (u - location))
         if np.abs(weights / before - 1).max() < TUNING.settled:
@@ -165,7 +168,7 @@ def _predictive_degrees(u: np.ndarray, shrinkage: Shrinkage, degrees: float) -> 
     squares = []
     for old, new in (parts, parts[::-1]):
         location, inner = _location_and_inner(old, shrinkage, degrees)
-        squares.append(_squares(new - location, inner))
+        squares.append(square_distances(new - location, inner))
     distances = np.maximum(np.concatenate(squares), 1e-300)
 
     def surprise(free: np.ndarray) -> float:
@@ -186,8 +189,3 @@ def _predictive_degrees(u: np.ndarray, shrinkage: Shrinkage, degrees: float) -> 
         options={"maxiter": 100},
     )
     return float(np.clip(np.exp(found.x[0]), TUNING.fewest_degrees, TUNING.most_degrees))
-
-
-def _squares(centred: np.ndarray, factor: np.ndarray) -> np.ndarray:
-    white = linalg.solve_triangular(factor, centred.T, lower=True, check_finite=False)
-    return np.sum(white**2, axis=0)

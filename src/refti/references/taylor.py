@@ -17,6 +17,7 @@ import numpy as np
 from jaxtyping import Array, Float, Int
 
 from refti.errors import ReferenceFitError
+from refti.models.density import QUICK_COMPILE
 from refti.models.model import Model
 from refti.references.taylor_arithmetic import LogDensity, ray_coefficients
 from refti.tuning import tuned
@@ -36,8 +37,9 @@ class TaylorTuning:
     )
     highest_order: int = tuned(
         10,
-        "compiling takes twice as long every two orders: for the dearest density of the suite 10 s "
-        "at order 8, 34 s at 10, 44 s at 12 for one of several programs; no budget interrupts it",
+        "compiling takes about twice as long every two orders, and no budget interrupts it: for "
+        "the dearest density of the suite one of several programs takes 8 s at order 8, 12 s at "
+        "10, 35 s at 12",
     )
     random_rays: int = tuned(64, "directions searched besides the axes and the eigenvectors")
     ascents: int = tuned(8, "of those, the worst, from which a worse one is climbed to")
@@ -139,7 +141,7 @@ def restore(arrays: Mapping[str, np.ndarray], model: Model) -> TaylorExpansion:
 
 def _batched(function: Callable[[Array], Array]) -> Callable[[np.ndarray], np.ndarray]:
     """The function over many rows, in blocks of one size: one program, and bounded memory."""
-    run, size = jax.jit(jax.vmap(function)), 16
+    run, size = _compiled_quickly(jax.vmap(function)), 16
 
     def over(rows: Float[np.ndarray, "row dim"]) -> Float[np.ndarray, "row ..."]:
         padded = np.concatenate([rows, np.repeat(rows[-1:], -len(rows) % size, axis=0)])
@@ -147,6 +149,11 @@ def _batched(function: Callable[[Array], Array]) -> Callable[[np.ndarray], np.nd
         return np.concatenate(blocks)[: len(rows)]
 
     return over
+
+
+def _compiled_quickly(function: Callable[..., Array]) -> Callable[..., Array]:
+    """The function compiled with little care for its speed: each is run a few times only."""
+    return jax.jit(function, compiler_options=QUICK_COMPILE)
 
 
 def _whitening(
@@ -159,7 +166,7 @@ def _whitening(
             f"The log density at the mode must be finite; got {value}. "
             "Give a mode inside the support."
         )
-    hessian = np.asarray(jax.jit(jax.hessian(log_density))(mode))
+    hessian = np.asarray(_compiled_quickly(jax.hessian(log_density))(mode))
     finite = np.isfinite(hessian).all(axis=0)
     if not finite.all():
         raise ReferenceFitError(_no_derivatives(order, int(finite.argmin())))
@@ -201,7 +208,7 @@ def _ascend(
     lengths = np.linalg.norm(starts, axis=1)
     worst = np.argsort(tops / lengths**order)[-TUNING.ascents :]
     starts = starts[worst] / lengths[worst, None]
-    return np.asarray(jax.jit(jax.vmap(climb))(starts)) @ whitening.T
+    return np.asarray(_compiled_quickly(jax.vmap(climb))(starts)) @ whitening.T
 
 
 def _require_derivatives(
