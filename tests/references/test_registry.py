@@ -282,6 +282,13 @@ def help_of_run() -> str:
     return CliRunner().invoke(commands, ["run", "--help"]).stdout
 
 
+@pytest.mark.parametrize("name", ["auto", "low_rank", "diagonal", "student"])
+def test_placeholder_has_no_matrix_in_thousands_of_dimensions(name: str):
+    model = refti.Model(lambda x: -0.5 * jnp.sum(x**2), dim=20_000)
+    leaves = jax.tree.leaves(registry.placeholder(name, model))
+    assert max(leaf.size for leaf in leaves) == 20_000
+
+
 def test_unknown_family_is_refused():
     with pytest.raises(refti.ReferenceFitError, match="no reference family"):
         registry.fit(

@@ -13,6 +13,17 @@ from scipy import linalg
 
 from refti.models.model import Model
 from refti.references.base import in_64_bits
+from refti.tuning import tuned
+
+
+@dataclass(frozen=True)
+class GaussianTuning:
+    """Numbers of the Gaussian that stands in for a reference before one is fitted."""
+
+    largest_matrix: int = tuned(1500, "dimensions beyond which it has no matrix for a factor")
+
+
+TUNING = GaussianTuning()
 
 
 @partial(
@@ -62,12 +73,18 @@ def gaussian(mean: np.ndarray, factor: np.ndarray, log_height: float) -> Gaussia
 
 
 def standard_gaussian(model: Model) -> Gaussian:
-    """The standard normal density in a model's dimension."""
+    """The standard normal density in a model's dimension, its factor a matrix where that is small.
+
+    In 20,000 dimensions a matrix of 3 GB would be decomposed and then multiplied with at every
+    step of the pilot, all for a density that is not looked at.
+    """
+    if model.dim > TUNING.largest_matrix:
+        return standard_diagonal(model)
     return gaussian(np.zeros(model.dim), np.eye(model.dim), 0.0)
 
 
 def standard_diagonal(model: Model) -> Gaussian:
-    """The same as a Gaussian of independent coordinates."""
+    """The standard normal density as a Gaussian of independent coordinates."""
     return gaussian(np.zeros(model.dim), np.ones(model.dim), 0.0)
 
 
