@@ -147,7 +147,8 @@ class TestTwoRunsOfTheFunction:
             return -0.5 * jnp.sum((x - 1) ** 2)
 
         model = refti.Model(log_prior=log_prior, log_likelihood=log_likelihood, dim=2)
-        refti.evidence(model, **TINY, path="power")
+        at(model, [1.0, 2.0])
+        at(model.prior_alone(), [1.0, 2.0])
         assert sorted(calls) == 2 * ["likelihood"] + 2 * ["prior"]
 
     def test_what_it_read_from_outside_is_fixed(self):

@@ -32,16 +32,6 @@ SUPPORTS = {
     "g": refti.ordered(2),
     "h": refti.correlation_cholesky(2),
 }
-START = {
-    "a": [0.1, 0.2],
-    "b": 1.5,
-    "c": 0.4,
-    "d": -1.0,
-    "e": np.array([0.5]),
-    "f": [0.2, 0.3, 0.5],
-    "g": [0.0, 1.0],
-    "h": np.eye(2),
-}
 
 
 def log_prior(values):
@@ -72,9 +62,7 @@ def in_notebook() -> refti.Model:
 
 
 def split() -> refti.Model:
-    return refti.Model(
-        log_prior=log_prior, log_likelihood=log_likelihood, parameters=SUPPORTS, start=START
-    )
+    return refti.Model(log_prior=log_prior, log_likelihood=log_likelihood, parameters=SUPPORTS)
 
 
 def in_pymc() -> refti.Model:
@@ -101,6 +89,7 @@ def in_stan() -> refti.Model:
 BY_WIRE: Mapping[str, Callable[[], refti.Model]] = {"notebook": in_notebook, "PyMC": in_pymc}
 BY_FILE: Mapping[str, Callable[[], refti.Model]] = {
     "JAX": split,
+    "a start": lambda: refti.Model(log_likelihood, {"b": refti.positive()}, start={"b": Y[2]}),
     "the prior": lambda: split().prior_alone(),
     "NumPyro": lambda: refti.from_numpyro(hierarchy, jnp.arange(1, 5), y=Y),
     "a Python function": lambda: refti.from_callable(black_box, dim=3, processes=1),

@@ -12,6 +12,7 @@ import pytest
 from numpyro import distributions
 
 import refti
+from refti.models.density import QUICK_COMPILE
 from refti.models.supports import Support
 from targets import grid
 
@@ -143,7 +144,7 @@ def test_every_point_maps_into_the_support_and_back(case: Case):
         return value, case.support.unconstrain(value)
 
     x = points(case)
-    values, back = jax.jit(jax.vmap(there_and_back))(jnp.asarray(x))
+    values, back = jax.jit(jax.vmap(there_and_back), compiler_options=QUICK_COMPILE)(jnp.asarray(x))
     assert values.shape == (len(x), *case.support.shape)
     assert all(case.contains(value) for value in np.asarray(values))
     assert back.shape == x.shape
@@ -156,7 +157,9 @@ def test_jacobian_is_that_of_the_map(case: Case):
         matrix = jax.jacfwd(lambda x: case.free(case.support.constrain(x)[0]))(x)
         return matrix, case.support.constrain(x)[1]
 
-    matrices, claims = jax.jit(jax.vmap(matrix_and_claim))(jnp.asarray(points(case)))
+    matrices, claims = jax.jit(jax.vmap(matrix_and_claim), compiler_options=QUICK_COMPILE)(
+        jnp.asarray(points(case))
+    )
     _, expected = np.linalg.slogdet(np.asarray(matrices))
     np.testing.assert_allclose(claims, expected, rtol=1e-9, atol=1e-9)
 
