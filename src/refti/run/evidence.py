@@ -62,7 +62,7 @@ def evidence(
         model: the density to integrate.
         reference: where the path starts. "auto" fits several families and takes the one from which
             the way is shortest; others are a Reference, a list (telescopic path) that goes on
-            with orders of Taylor expansion at the mode (4, 6, ...) or with other models, or a
+            with orders of Taylor expansion at the mode (4, 6, 8, 10) or with other models, or a
             family by its name:
             {families}
         path: "referenced", or "power" for power posteriors (from the prior).
