@@ -19,6 +19,7 @@ from numpyro.contrib.control_flow import scan
 from numpyro.distributions.transforms import AffineTransform, OrderedTransform
 from numpyro.infer import util
 from numpyro.infer.reparam import CircularReparam, LocScaleReparam, TransformReparam
+from scipy import stats
 
 import refti
 from refti.models.density import QUICK_COMPILE
@@ -318,6 +319,47 @@ def test_the_start_is_moved_to_where_the_density_is_finite():
 
 class TestEvidence:
     """The same numbers as by hand or in closed form."""
+
+    def test_by_power_posteriors(self):
+        def one_parameter(y):
+            a = numpyro.sample("a", dist.Normal(0.0, 2.0))
+            numpyro.sample("y", dist.Normal(a, 1.0), obs=y)
+
+        spread = 4.0 + np.eye(12)
+        exact = stats.multivariate_normal(np.zeros(12), spread).logpdf(Y)
+        model = refti.from_numpyro(one_parameter, Y)
+        result = refti.evidence(model, path="power", check_prior=False, progress=False)
+        assert result.trusted, str(result)
+        assert abs(result.log_z - exact) < TOO_FAR * result.error
+
+    @pytest.mark.long
+    def test_of_a_conjugate_regression(self):
+        def conjugate(x, y):
+            b = numpyro.sample("b", dist.Normal(0.5, 2.0).expand([3]).to_event(1))
+            numpyro.sample("y", dist.Normal(x @ b, 0.7), obs=y)
+
+        spread = 4.0 * X @ X.T + 0.49 * np.eye(12)
+        exact = stats.multivariate_normal(X @ np.full(3, 0.5), spread).logpdf(Y)
+        result = refti.evidence(refti.from_numpyro(conjugate, X, Y), progress=False)
+        assert result.trusted, str(result)
+        assert abs(result.log_z - exact) < max(TOO_FAR * result.error, 1e-5)
+        assert [check.ok for check in result.checks if check.name == "prior"] == [True]
+
+    @pytest.mark.long
+    def test_a_factor_that_spoils_the_prior_is_found_by_its_check(self):
+        result = refti.evidence(CASES["factor"].made(), **SMALL)
+        assert [check.ok for check in result.checks if check.name == "prior"] == [False]
+
+    @pytest.mark.long
+    def test_draws_of_numpyros_own_sampler_take_the_pilots_place(self):
+        kernel = numpyro.infer.NUTS(radiata_pine)
+        sampler = numpyro.infer.MCMC(kernel, num_warmup=500, num_samples=500, progress_bar=False)
+        with jax.enable_x64(True):
+            sampler.run(jax.random.key(0), *radiata_data(1))
+            draws = {name: np.asarray(v) for name, v in sampler.get_samples().items()}
+        model = refti.from_numpyro(radiata_pine, *radiata_data(1))
+        result = refti.evidence(model, draws=draws, progress=False)
+        assert abs(result.log_z - radiata.EXACT_LOG_Z["density"]) < TOO_FAR * result.error
 
     @pytest.mark.long
     @pytest.mark.parametrize(("name", "column"), [("density", 1), ("adjusted_density", 2)])

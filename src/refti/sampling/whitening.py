@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ def whitening(location: np.ndarray, factor: np.ndarray) -> Whitening:
     return Whitening(jnp.asarray(location), jnp.asarray(factor))
 
 
-@cache
+@lru_cache(maxsize=4)
 def identity(dim: int) -> Whitening:
     """The map that changes nothing."""
     return whitening(np.zeros(dim), np.eye(dim))
