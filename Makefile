@@ -22,7 +22,7 @@ test: venv
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder --durations=20
+	$(BIN)/python -m pytest -n 2 --durations=20
 
 # For the edit loop: nothing that samples or compiles C++.
 QUICK := tests/test_imports.py tests/test_processes.py tests/test_tuning.py $(addprefix tests/, \
@@ -31,7 +31,7 @@ quick: venv
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --no-loadscope-reorder -m "not slow and not long" $(QUICK)
+	$(BIN)/python -m pytest -n 2 -m "not slow and not long" $(QUICK)
 
 # What takes minutes and is left out of test.
 long: venv

@@ -14,17 +14,26 @@ processes.share_compiled_programs(Path(__file__).parents[1] / ".cache" / "jax")
 import jax  # noqa: E402
 
 PEAKS = pytest.StashKey[dict[str, float]]()
+RAN_IN = pytest.StashKey[dict[str, set[str]]]()
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The tests of a file run in one process, where what they compile is compiled once."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            # Of the same name in two folders are two files.
-            name = f"{item.path.parent.name}/{item.path.stem}"
-            item.add_marker(pytest.mark.xdist_group(name))
+    """The dearest files come first."""
     items.sort(key=processes.turn)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """The tests of a file run in one process, where what they share is compiled once."""
+    return processes.scheduler(config, log)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_runtest_logreport(report: Any) -> None:
+    """Notes the process that a group of tests ran in."""
+    if hasattr(report, "node"):
+        ran_in = report.node.config.stash[RAN_IN]
+        ran_in.setdefault(processes.group(report.nodeid), set()).add(report.node.gateway.id)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -51,8 +60,9 @@ def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> 
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Makes room for the memory of every process that runs tests."""
+    """Makes room for what is told of the processes that run tests."""
     config.stash[PEAKS] = {}
+    config.stash[RAN_IN] = {}
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -72,7 +82,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     peaks = session.config.stash[PEAKS]
     if not peaks:
         peaks["this process"] = processes.peak_megabytes()
-    if max(peaks.values()) > processes.MOST_MEGABYTES:
+    if max(peaks.values()) > processes.MOST_MEGABYTES or _scattered(session.config):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
 
@@ -84,6 +94,14 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             f"peak memory of {name}: {peak:,.0f} MB"
             + (too_much if peak > processes.MOST_MEGABYTES else "")
         )
+
+    for group in _scattered(config):
+        terminalreporter.line(f"{group} ran in more than one process, and compiled twice")
+
+
+def _scattered(config: pytest.Config) -> list[str]:
+    """The groups of tests that ran in more than one process."""
+    return [group for group, ran_in in config.stash[RAN_IN].items() if len(ran_in) > 1]
 
 
 @pytest.fixture

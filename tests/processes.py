@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import gc
 import os
+import re
 import resource
 import stat
 import sys
@@ -20,25 +21,56 @@ MANY_MEGABYTES = 700  # after a file of tests, at which what it compiled is let 
 # Files that take longest, so that two processes end at about the same time. Update it from the
 # seconds that `make test` prints; a name that is no longer there fails a test.
 DEAREST_FIRST = (
-    "test_case_studies",
-    "test_zoo",
-    "test_pymc",
     "test_stan",
+    "test_pymc",
+    "test_stan_solvers",
+    "test_zoo",
     "test_evidence",
+    "test_numpyro",
     "test_references",
     "test_docs",
-    "test_numpyro",
-    "test_taylor",
     "test_covid",
     "test_choose_reference",
     "test_trouble",
-    "test_rounds",
+    "test_taylor",
     "test_flow",
-    "test_student",
-    "test_calibrate",
+    "test_rounds",
+    "test_archive",
+    "test_python",
     "test_suite",
-    "test_cli",
+    "test_batching",
+    "test_model",
+    "test_kernels",
 )
+
+# Tests that run in one process, where what they share is compiled once: those of a file, and those
+# whose names these patterns find.
+TOGETHER = {
+    "stan": re.compile(r"inputs/test_stan|test_zoo\.py.*\[shapes-stan\]|test_examples.*\[stan\]"),
+    "pymc": re.compile(r"inputs/test_pymc|test_examples.*\[pymc\]"),
+}
+
+
+def group(test: str) -> str:
+    """The group whose tests run in one process, of a test given by its name with its file."""
+    shared = (name for name, pattern in TOGETHER.items() if pattern.search(test))
+    return next(shared, test.split("::")[0])
+
+
+def scheduler(config: pytest.Config, log: Any) -> Any:
+    """Deals groups out to the processes of pytest-xdist, in the order in which they are collected.
+
+    Its own `--dist loadgroup` has no effect with pytest 9.2 (pytest-xdist issue 1386): tests of
+    one file then run, and compile what they share, in all processes.
+    """
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Groups(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return group(nodeid)
+
+    config.option.loadscopereorder = False  # which is by the number of tests, not by their cost
+    return Groups(config, log)
 
 
 def share_compiled_programs(folder: Path) -> None:

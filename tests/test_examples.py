@@ -12,11 +12,7 @@ from refti.paper.radiata.model import EXACT_LOG_Z
 MODELS = Path(__file__).parents[1] / "examples" / "radiata" / "models.py"
 
 
-# In the processes that have loaded Stan's and PyMC's programs for other tests.
-STAN, PYMC = (pytest.param(name, marks=pytest.mark.xdist_group(name)) for name in ("stan", "pymc"))
-
-
-@pytest.mark.parametrize("source", [STAN, "numpyro", PYMC, "python"])
+@pytest.mark.parametrize("source", ["stan", "numpyro", "pymc", "python"])
 def test_both_radiata_models_from_every_source(source: str):
     targets = [f"{MODELS}:{source}_{name}" for name in EXACT_LOG_Z]
     done = CliRunner().invoke(

@@ -65,6 +65,21 @@ def test_files_run_whole_and_the_dearest_first():
     assert found == [f"{name}{i}" for name in expected for i in "ab"]
 
 
+@pytest.mark.parametrize(
+    ("test", "group"),
+    [
+        ("tests/paths/test_path.py::TestEnds::test_one[a::b]", "tests/paths/test_path.py"),
+        ("tests/inputs/test_stan.py::test_one", "stan"),
+        ("tests/inputs/test_stan_solvers.py::test_one[x]", "stan"),
+        ("tests/inputs/test_zoo.py::test_one[shapes-stan]", "stan"),
+        ("tests/inputs/test_zoo.py::test_one[bounds-pymc]", "tests/inputs/test_zoo.py"),
+        ("tests/test_examples.py::test_one[pymc]", "pymc"),
+    ],
+)
+def test_what_shares_programs_is_one_group(test: str, group: str):
+    assert processes.group(test) == group
+
+
 @pytest.mark.parametrize(("ci", "outcome"), [("true", "failed"), ("", "skipped")])
 def test_what_is_skipped_fails_in_continuous_integration(
     monkeypatch: pytest.MonkeyPatch, ci: str, outcome: str

@@ -19,8 +19,6 @@ from refti.inputs.pymc.backends import density
 from refti.inputs.pymc.graph import all_digits, read_graphs
 from refti.paper.radiata.model import EXACT_LOG_Z, SPECIMENS
 
-pytestmark = pytest.mark.xdist_group("pymc")  # models are built once, in one process
-
 DATA = np.random.default_rng(5).normal(size=30)
 GROUPS = np.arange(30) % 5
 

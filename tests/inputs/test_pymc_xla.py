@@ -8,8 +8,6 @@ from refti.inputs.pymc import compiled_density
 from refti.inputs.pymc.xla_handler import register_handler
 from refti.inputs.pymc.xla_layout import LayoutError, parse_layout, read_layout
 
-pytestmark = pytest.mark.xdist_group("pymc")
-
 HEADER = """
 #define XLA_FFI_API_MINOR 3
 typedef enum {

@@ -23,8 +23,6 @@ from refti.inputs.stan.tuning import TUNING
 from refti.inputs.stan.wheel import NATIVE, Wheel
 from refti.paper.radiata import model as radiata
 
-pytestmark = pytest.mark.xdist_group("stan")  # programs are loaded once, in one process
-
 HERE = Path(__file__).parents[1] / "stan"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "radiata"
 SHAPES = {"none": 0, "rows": 2, "scale": 2.0, "decays": 0, "left": []}

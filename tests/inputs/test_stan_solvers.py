@@ -12,8 +12,6 @@ from scipy.integrate import quad
 import refti
 from refti.run.store import fingerprint
 
-pytestmark = pytest.mark.xdist_group("stan")  # programs are loaded once, in one process
-
 HERE = Path(__file__).parents[1] / "stan"
 LEFT, NOISE = np.array([0.5, 0.3, 0.7]), 0.1
 DECAYS = {"none": 0, "rows": 0, "scale": NOISE, "decays": 3, "left": LEFT}

@@ -31,10 +31,9 @@ TAKEN = [*((name, source) for name in MODELS for source in SOURCES), ("shapes", 
 
 
 def marks(name: str, source: str) -> list[pytest.MarkDecorator]:
-    """All tests of a model run in one process, where it is made once."""
+    """Whether tests of a model are left for the long ones."""
     always = (name in ALWAYS and source != "stan") or name == "shapes"
-    group = pytest.mark.xdist_group("stan" if name == "shapes" else "zoo")
-    return [group] if always else [group, pytest.mark.long]
+    return [] if always else [pytest.mark.long]
 
 
 EVERY = [pytest.param(name, source, marks=marks(name, source)) for name, source in TAKEN]
