@@ -4,6 +4,7 @@ from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 import processes
@@ -12,6 +13,10 @@ processes.use_one_blas_thread()
 processes.share_compiled_programs(Path(__file__).parents[1] / ".cache" / "jax")
 
 import jax  # noqa: E402
+
+# The same cases every time: a test that fails must fail again.
+hypothesis.settings.register_profile("refti", derandomize=True)
+hypothesis.settings.load_profile("refti")
 
 PEAKS = pytest.StashKey[dict[str, float]]()
 RAN_IN = pytest.StashKey[dict[str, set[str]]]()

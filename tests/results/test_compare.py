@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from refti.errors import CompareError
@@ -278,10 +278,12 @@ def test_the_order_of_the_results_changes_nothing(given_results, random):
 
 @given(results, st.floats(-1e4, 1e4))
 def test_a_constant_added_to_every_log_z_changes_no_probability(given_results, shift):
+    # Log z's closer than rounding may swap places, and with them their draws.
+    gaps = np.diff(np.sort([r.log_z for r in given_results.values()]))
+    assume(not np.any((gaps > 0) & (gaps < 1e-8)))
     moved = {n: Result(r.log_z + shift, r.error, r.trusted) for n, r in given_results.items()}
     table, shifted = compare(given_results), compare(moved)
     for row in table.rows:
-        # Log z's closer than rounding may swap places, and with them their draws: 15 % is 7 sigma.
         twin = next(other for other in shifted.rows if other.name == row.name)
         assert twin.probability == pytest.approx(row.probability, rel=1e-6, abs=1e-12)
-        assert twin.probability_error == pytest.approx(row.probability_error, rel=0.15, abs=1e-6)
+        assert twin.probability_error == pytest.approx(row.probability_error, rel=1e-6, abs=1e-9)
