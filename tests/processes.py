@@ -22,25 +22,22 @@ MANY_MEGABYTES = 700  # after a file of tests, at which what it compiled is let 
 # seconds that `make test` prints; a name that is no longer there fails a test.
 DEAREST_FIRST = (
     "test_stan",
-    "test_pymc",
-    "test_stan_solvers",
-    "test_zoo",
     "test_evidence",
-    "test_numpyro",
-    "test_references",
-    "test_docs",
-    "test_covid",
-    "test_choose_reference",
+    "test_pymc",
     "test_trouble",
+    "test_numpyro",
+    "test_docs",
     "test_taylor",
-    "test_flow",
     "test_rounds",
+    "test_zoo",
     "test_archive",
+    "test_choose_reference",
     "test_python",
+    "test_covid",
+    "test_references",
+    "test_flow",
     "test_suite",
     "test_batching",
-    "test_model",
-    "test_kernels",
 )
 
 # Tests that run in one process, where what they share is compiled once: those of a file, and those

@@ -99,7 +99,6 @@ def test_two_modes_are_further_from_one():
     [
         ("student", "student_multivariate"),
         pytest.param("warped", "skewed_20", marks=pytest.mark.slow),
-        ("warped", "student_multivariate"),
         ("mixture", "bimodal_2d_10sd_90"),
         ("low_rank", "gaussian"),
     ],
