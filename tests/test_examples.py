@@ -12,7 +12,9 @@ from refti.paper.radiata.model import EXACT_LOG_Z
 MODELS = Path(__file__).parents[1] / "examples" / "radiata" / "models.py"
 
 
-@pytest.mark.parametrize("source", ["stan", "numpyro", "pymc", "python"])
+@pytest.mark.parametrize(
+    "source", ["stan", "numpyro", pytest.param("pymc", marks=pytest.mark.long), "python"]
+)
 def test_both_radiata_models_from_every_source(source: str):
     targets = [f"{MODELS}:{source}_{name}" for name in EXACT_LOG_Z]
     done = CliRunner().invoke(

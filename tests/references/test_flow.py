@@ -65,6 +65,7 @@ def jeffreys(reference) -> float:
     return delta(banana(DRAWS, 99)) - delta(own)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("x64")
 def test_a_banana_is_many_times_nearer_than_to_a_gaussian():
     found = jeffreys(trained())

@@ -444,7 +444,7 @@ class TestFreshNumbers:
         assert repeated() == set()
 
     def test_on_several_legs(self, repeated):
-        refti.evidence(model(), reference=["laplace", 4], progress=False)
+        refti.evidence(model(), reference=["laplace", wider()], progress=False)
         assert repeated() == set()
 
     def test_between_two_models(self, repeated):

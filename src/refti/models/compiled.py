@@ -45,8 +45,12 @@ class Compiled(Generic[P, R]):
 
     def __call__(self, *arguments: P.args, **keywords: P.kwargs) -> R:
         """The function's value, by a program that is compiled if there is none yet."""
-        result: R = self._program(_kind(arguments[0]))(*arguments, **keywords)
+        result: R = self.program_for(arguments[0])(*arguments, **keywords)
         return result
+
+    def program_for(self, density: Any) -> Any:
+        """The jitted function for densities of this kind."""
+        return self._program(_kind(density))
 
     def _program(self, kind: Any) -> Any:
         with self._lock:

@@ -7,6 +7,7 @@ from threading import Lock
 from typing import Any
 
 from refti.draws.cost import NOTHING, Budget, Cost
+from refti.models.compiled import Compiled
 from refti.sampling.evaluation_cache import EvaluationCache
 
 
@@ -56,6 +57,8 @@ class Meter:
         root = self if self._whole is None else self._whole
         if root.exhausted:
             raise OutOfBudgetError
+        if isinstance(program, Compiled):
+            program = program.program_for(arguments[0])
         known, begun = program._cache_size(), time.perf_counter()
         result = program(*arguments, **options)
         if program._cache_size() > known:
