@@ -131,15 +131,19 @@ def main(old: str | None, new: str | None, only: str, show: bool) -> None:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         trees = [_checked_out(old, Path(folder)), _checked_out(new, Path(folder)) if new else ROOT]
         found = list(pool.map(lambda tree: _digests(tree, only), trees))
-    same = 0
+    same = same_numbers = 0
     for name, (numbers, counts, shown) in found[0].items():
         other, other_counts, now = found[1].get(name, ("", "", "no such run"))
         verdict = "same" if (numbers, counts) == (other, other_counts) else f"{shown}, now {now}"
         if numbers == other and counts != other_counts:
             verdict = f"same numbers; {counts}, now {other_counts}"
+            same_numbers += 1
         same += verdict == "same"
         click.echo(f"{name:32} {verdict}")
-    click.echo(f"{same} of {len(found[0])} runs give the same bits.")
+    click.echo(
+        f"{same} of {len(found[0])} runs give the same bits, {same_numbers} more the same numbers "
+        "for another count of evaluations."
+    )
     sys.exit(0 if same == len(found[0]) else 1)
 
 
