@@ -39,6 +39,7 @@ class Compiled(Generic[P, R]):
         self._function = function
         self._static, self._options = static_argnames, options
         self._kept: OrderedDict[Any, Any] = OrderedDict()
+        self._latest: tuple[Any, Any] = (None, None)
         self._dropped = 0
         self._lock = Lock()
         update_wrapper(self, function)
@@ -50,7 +51,11 @@ class Compiled(Generic[P, R]):
 
     def program_for(self, density: Any) -> Any:
         """The jitted function for densities of this kind."""
-        return self._program(_kind(density))
+        latest, program = self._latest
+        if latest is not density:  # a search asks some hundred times for the same
+            program = self._program(_kind(density))
+            self._latest = density, program
+        return program
 
     def _program(self, kind: Any) -> Any:
         with self._lock:

@@ -68,8 +68,8 @@ class Meter:
     @property
     def exhausted(self) -> bool:
         """Whether the budget is spent."""
-        spent = self.spent
-        return spent.evaluations >= self.budget.evaluations or spent.seconds >= self.budget.seconds
+        seconds = self._spent.seconds + time.perf_counter() - self._begun
+        return self._spent.evaluations >= self.budget.evaluations or seconds >= self.budget.seconds
 
     @property
     def spent(self) -> Cost:
