@@ -15,7 +15,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from refti.errors import ModelError
 from refti.models.model import Model
 from refti.models.recipe import Recipe
 from refti.paths.path import Leg
@@ -87,7 +86,7 @@ def read_block(content: bytes, problem: Problem) -> Block:
 
 def _pack_problem(problem: Problem) -> bytes:
     stations = [_pack_station(station) for station in problem.settings.stations]
-    models = [_recipe_of(model).to_bytes() for model in problem.models]
+    models = [model.require_recipe().to_bytes() for model in problem.models]
     return cloudpickle.dumps((problem.kind, models, stations))
 
 
@@ -102,19 +101,10 @@ def _unpack_problem(packed: bytes) -> Problem:
 
 def _pack_station(station: Any) -> tuple[str, Any]:
     if isinstance(station, Model):
-        return "recipe", _recipe_of(station).to_bytes()
+        return "recipe", station.require_recipe().to_bytes()
     return "as it is", station
 
 
 def _unpack_station(packed: tuple[str, Any]) -> Any:
     kind, content = packed
     return Recipe.from_bytes(content).build() if kind == "recipe" else content
-
-
-def _recipe_of(model: Model) -> Recipe:
-    if model.recipe is None:
-        raise ModelError(
-            f"A model must have a recipe to be sent to another process; this one ({model.source}) "
-            "has none. Make it by a function at the top of a module."
-        )
-    return model.recipe
