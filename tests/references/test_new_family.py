@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from benchmarks.readme_tables import tables
 from click.testing import CliRunner
 
 import refti
@@ -55,7 +56,7 @@ def test_the_command_line_accepts_and_lists_it(tmp_path: Path):
 
 
 def test_it_is_documented_by_its_row():
-    assert '"logistic": independent logistic densities' in registry.documentation()
+    assert '`"logistic"` | independent logistic densities' in tables()["reference"]
     with pytest.raises(refti.SettingsError, match="'logistic'"):
         refti.evidence(small_model(), reference="logit")
 

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ import refti
 from refti.checks.ended import Ended
 from refti.errors import StoreError
 from refti.references.registry import FAMILIES
+from refti.run import rounds
 from refti.run.archive import TREE, from_bytes, read_value, to_bytes, write_value
 from refti.run.pilot import find_posterior
 from refti.run.plan import make_plan
@@ -32,6 +34,7 @@ from refti.run.suitability import adapted_to_models
 from refti.sampling.block import run_block
 from refti.sampling.computing import computing
 from refti.sampling.engine import Engine, open_engine
+from refti.sampling.exact_start import count_inside
 from refti.sampling.metering import Meter
 from refti.sampling.streams import KeyStream, key_of
 
@@ -164,6 +167,7 @@ def test_a_plan_from_every_family_comes_back(name: str, tmp_path: Path):
     state = begun(problem_of(jax_model(), reference=name, **SHORT))
     back = expect_round_trip(state, tmp_path / "plan.npz")
     assert back.plan.choice.family == name
+    assert back.plan.why == state.plan.why == f"from the reference {name}: it was asked for"
     x = np.array([0.3, -0.7])
     with computing():
         one, other = (s.plan.choice.reference.log_density(x) for s in (state, back))
@@ -214,6 +218,26 @@ def test_a_run_that_is_planned_goes_on_alike(tmp_path: Path):
     one, other = gone_on(state), gone_on(expect_round_trip(state, tmp_path / "plan.npz"))
     assert len(digits(one)) == 1
     assert digits(one) == digits(other)
+
+
+def test_a_round_taken_up_from_any_of_its_steps_ends_alike(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def counted(leg: Any, engine: Any, round_index: int, usage: Any) -> Any:
+        """Counts the share further whatever its error, so that a second time would show."""
+        key = engine.key(KeyStream.SUPPORT_SHARE, leg.index, round_index, 0)
+        return replace(leg, share=count_inside(leg.leg, leg.share, key, engine)[2])
+
+    monkeypatch.setattr(rounds, "refine_support_share", counted)
+    state = begun(problem_of(jax_model(), reference="covariance", **SHORT))
+    with engine_of(state.problem, spent=state.usage) as engine:
+        steps = list(rounds._steps_of_round(state, engine))
+    last = steps[-1]
+    assert last.legs[0].share.drawn > steps[0].legs[0].share.drawn
+    for step in steps[:-1]:
+        resumed = gone_on(expect_round_trip(step, tmp_path / "step.npz"))
+        assert digits(resumed) == digits(last)
+        assert resumed.legs[0].share == last.legs[0].share
 
 
 def test_a_state_that_was_refitted_and_ended_keeps_what_it_had_before(tmp_path: Path):

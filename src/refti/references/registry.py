@@ -133,8 +133,3 @@ def placeholder(name: str, model: Model) -> Reference:
 def tried_by_auto(when: Auto) -> tuple[str, ...]:
     """The names of the families that "auto" tries on an occasion, in order."""
     return tuple(name for name, family in FAMILIES.items() if family.auto == when)
-
-
-def documentation() -> str:
-    """Every family with its summary, a line each."""
-    return "\n".join(f'"{name}": {family.summary}' for name, family in FAMILIES.items())

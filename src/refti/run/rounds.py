@@ -43,6 +43,7 @@ class RunState:
         plan: the path, and where chains on it set out.
         legs: the chains and draws of every leg; none until the ladders are built.
         rounds: how many were made.
+        rounds_adapted: after how many of them the chains or the reference were adapted.
         refits: how often the reference was fitted anew.
         usage: what was spent so far.
         earlier: the state before the reference was fitted anew, until there is a better one.
@@ -54,6 +55,7 @@ class RunState:
     plan: Plan
     legs: tuple[LegState, ...] = ()
     rounds: int = 0
+    rounds_adapted: int = 0
     refits: int = 0
     usage: Cost = NOTHING
     earlier: RunState | None = None
@@ -107,7 +109,13 @@ def next_round(state: RunState, engine: Engine) -> RunState:
 
 
 def _steps_of_round(state: RunState, engine: Engine) -> Iterator[RunState]:
-    """The states that a round goes through, each of which outlasts an interruption."""
+    """The states that a round goes through, each of which outlasts an interruption.
+
+    Taken up from any of them the round ends alike: what was done already is in the state.
+    """
+    if state.rounds_adapted < state.rounds:
+        state = replace(_adapt(state, engine), rounds_adapted=state.rounds)
+        yield state
     if not state.legs:
         state = _spend(state, engine, legs=build_ladders(state, engine))
         yield state
@@ -119,12 +127,13 @@ def _steps_of_round(state: RunState, engine: Engine) -> Iterator[RunState]:
             stage = f"round {state.rounds + 1}"
             stage += f", leg {index + 1}" if len(state.legs) > 1 else ""
             engine.report(stage, len(state.legs[index].scans), total)
-        leg = refine_support_share(state.legs[index], engine, state.rounds, state.usage)
-        state = _replace_leg(state, leg, engine)
-        yield state
+        if state.legs[index].rounds_refined <= state.rounds:  # else the round was taken up again
+            leg = refine_support_share(state.legs[index], engine, state.rounds, state.usage)
+            leg = replace(leg, rounds_refined=state.rounds + 1)
+            state = _replace_leg(state, leg, engine)
+            yield state
     state = replace(state, rounds=state.rounds + 1)
-    yield state
-    yield replace(state, finished=True) if is_enough(state) else _adapt(state, engine)
+    yield replace(state, finished=is_enough(state))
 
 
 def build_ladders(state: RunState, engine: Engine) -> tuple[LegState, ...]:

@@ -55,6 +55,7 @@ class LegState:
         share: of the start inside the support of the end, where the start is drawn exactly.
         scans: what was kept since the ladder was fixed.
         scans_made: how many were made in all, which the next one's randomness depends on.
+        rounds_refined: up to which round the share was counted further.
     """
 
     leg: Leg
@@ -63,6 +64,7 @@ class LegState:
     share: SupportShare = NONE_YET
     scans: tuple[Scan, ...] = ()
     scans_made: int = 0
+    rounds_refined: int = 0
 
     @property
     def exact(self) -> bool:
