@@ -25,11 +25,10 @@ def check_run(state: RunState, planned: Counts, sampled: Counts) -> list[Check]:
     problem, pilot = state.problem, state.plan.pilot
     checks = [check_modes(pilot.modes.count, problem.settings.chains)]
     if not pilot.is_users:
-        height = pilot.modes.mode.log_density - float(np.median(pilot.log_density))
         # A ratio of evidences does not tell what is little beside either.
         is_evidence = problem.kind is Evidence
         log_z = state.conclusion.estimates["mbar"].value if is_evidence else float("nan")
-        checks.append(check_peak(height, pilot.modes.mode.log_mass - log_z, problem.model.dim))
+        checks.append(check_peak(pilot.height, pilot.modes.mode.log_mass - log_z, problem.model.dim))
     stopped = sampled.stopped - planned.stopped
     if stopped:
         checks.append(check_solver(stopped / (sampled.evaluations - planned.evaluations)))
@@ -81,6 +80,8 @@ def _found_on_path(state: RunState) -> dict[str, Any]:
         "modes": plan.pilot.modes.count,
         "pilot": plan.pilot.why,
     }
+    if plan.coordinates is not None:
+        found["coordinates"] = plan.coordinates
     if choice is not None:
         found["chosen_reference"] = choice.family
         found["chosen_because"] = choice.reason

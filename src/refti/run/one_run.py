@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path as FilePath
+from dataclasses import replace
 from typing import cast
 
 from refti import progress as reporters
@@ -15,6 +16,7 @@ from refti.models.batching import may_run_side_by_side
 from refti.progress import Progress
 from refti.results.result import Evidence, LogRatio
 from refti.run import store as stores
+from refti.run.choose_coordinates import choose_coordinates
 from refti.run.finish import build_result, check_run, told_by_models
 from refti.run.pilot import find_posterior, require_time
 from refti.run.plan import Plan, make_plan
@@ -62,10 +64,10 @@ def run(
             side_by_side=all(may_run_side_by_side(m.density, m.start) for m in problem.models),
         ) as engine,
     ):
-        plan = _explore(problem, engine)
+        seen, plan = _explore(problem, engine)
         planned()
         at_plan = problem.count(meter.spent)
-        state = run_rounds(RunState(problem, plan, usage=meter.spent), engine)
+        state = run_rounds(RunState(seen, plan, usage=meter.spent), engine)
         at_end = problem.count(meter.spent)
     checks, ended = check_run(state, at_plan, at_end), state.ended
     if settings.check_prior and problem.model.prior is not None and ended is None:
@@ -82,12 +84,18 @@ def run(
     )
 
 
-def _explore(problem: Problem, engine: Engine) -> Plan:
-    """The plan, after the posterior was found. Raises SamplingError if it was not in time."""
+def _explore(problem: Problem, engine: Engine) -> tuple[Problem, Plan]:
+    """The problem in coordinates of choice, and the plan, after the posterior was found.
+
+    Raises SamplingError if it was not in time.
+    """
     require_time(problem)
     try:
         pilots = [find_posterior(problem, end, engine) for end in problem.ends]
-        return make_plan(problem, pilots, engine)
+        reshaped = choose_coordinates(problem, pilots[0], engine)
+        pilots[0] = reshaped.pilot
+        plan = make_plan(reshaped.problem, pilots, engine)
+        return reshaped.problem, replace(plan, coordinates=reshaped.reason)
     except OutOfBudgetError:
         raise SamplingError(
             "The budget was spent before the posterior was found. Raise max_seconds= or "

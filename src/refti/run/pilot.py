@@ -34,6 +34,7 @@ class Pilot:
         x: draws, `[chain, draw, dim]`.
         log_density: `[chain, draw]`; zeros for draws that are the user's.
         is_users: whether the draws are the user's.
+        summit: the highest log density met, where that is not the mode's.
     """
 
     modes: Modes
@@ -41,6 +42,13 @@ class Pilot:
     x: np.ndarray
     log_density: np.ndarray
     is_users: bool = False
+    summit: float | None = None
+
+    @property
+    def height(self) -> float:
+        """How far the highest point found stands above the median draw, in nats."""
+        summit = self.modes.mode.log_density if self.summit is None else self.summit
+        return summit - float(np.median(self.log_density))
 
     @property
     def draws(self) -> np.ndarray:
@@ -84,7 +92,8 @@ def continue_pilot(end: End, pilot: Pilot, engine: Engine) -> Pilot:
     made = pilot.x.shape[1] // engine.block_length
     more = _draw(end, pilot.modes, pilot.rung, made, engine, made)
     return replace(
-        more,
+        pilot,
+        rung=more.rung,
         x=np.concatenate([pilot.x, more.x], axis=1),
         log_density=np.concatenate([pilot.log_density, more.log_density], axis=1),
     )
@@ -158,11 +167,20 @@ def _around_peaks(end: End, modes: Modes, evaluate: ValueAndGradient, engine: En
     return centres + offsets
 
 
-def _draw(end: End, modes: Modes, rung: Rung, blocks: int, engine: Engine, made: int = 0) -> Pilot:
+def draw_pilot(
+    end: End,
+    modes: Modes,
+    rung: Rung,
+    blocks: int,
+    engine: Engine,
+    stream: KeyStream,
+    *identity: int,
+    made: int = 0,
+) -> Pilot:
     """The pilot of some blocks of these chains, of which some were made before."""
     traces = []
     for index in range(blocks):
-        key = engine.key(KeyStream.PILOT_DRAWS, int(end.lam), made + index)
+        key = engine.key(stream, *identity, made + index)
         rung, trace, _ = advance(end.leg, rung, key, engine)
         traces.append(trace)
         engine.report("drawing from the posterior", index + 1, blocks)
@@ -172,6 +190,11 @@ def _draw(end: End, modes: Modes, rung: Rung, blocks: int, engine: Engine, made:
         np.concatenate([trace.x for trace in traces], axis=1),
         np.concatenate([trace.log_density for trace in traces], axis=1),
     )
+
+
+def _draw(end: End, modes: Modes, rung: Rung, blocks: int, engine: Engine, made: int = 0) -> Pilot:
+    stream = KeyStream.PILOT_DRAWS
+    return draw_pilot(end, modes, rung, blocks, engine, stream, int(end.lam), made=made)
 
 
 def _from_users_draws(

@@ -31,6 +31,7 @@ class Plan:
         last: chains at the end of the last leg.
         pilot: what is known of the posterior.
         choice: the reference that was fitted, and why it was that one.
+        coordinates: why the coordinates are not the model's own, in words, if they are not.
     """
 
     path: Path
@@ -38,6 +39,7 @@ class Plan:
     last: Rung
     pilot: Pilot
     choice: Choice | None = None
+    coordinates: str | None = None
 
     @property
     def why(self) -> str:

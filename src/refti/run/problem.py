@@ -7,6 +7,8 @@ from functools import cached_property
 
 import numpy as np
 
+from refti.coordinates.map import Map
+from refti.coordinates.reshape import reshape
 from refti.draws.cost import Cost
 from refti.models.model import Model, ValueAndGradient
 from refti.models.rejections import Rejections
@@ -51,15 +53,24 @@ class Problem:
 
     Attributes:
         kind: of the result.
-        models: one, or the numerator and the denominator.
+        given: the models as they were given: one, or the numerator and the denominator.
         settings: what was asked for.
         posterior_draws: the user's, x[draw, dim], or None.
+        way: the map in whose latent coordinates the models are seen, or None for their own.
     """
 
     kind: type[Evidence] | type[LogRatio]
-    models: tuple[Model, ...]
+    given: tuple[Model, ...]
     settings: Settings
     posterior_draws: np.ndarray | None = None
+    way: Map | None = None
+
+    @cached_property
+    def models(self) -> tuple[Model, ...]:
+        """The models in the coordinates that the run works in."""
+        if self.way is None:
+            return self.given
+        return tuple(reshape(model, self.way) for model in self.given)
 
     @property
     def model(self) -> Model:

@@ -43,6 +43,23 @@ class PilotTuning:
 
 
 @dataclass(frozen=True)
+class CoordinatesChoiceTuning:
+    """How the coordinates of a run are chosen."""
+
+    shorter: float = tuned(
+        0.85, "of the way in the model's own coordinates that another's must come down to"
+    )
+    much_heavier: float = tuned(
+        0.2, "heaviness of a tail, five degrees, from which chains hardly reach its end otherwise"
+    )
+    no_longer: float = tuned(1.3, "times the way, that such coordinates may cost")
+    turns: int = tuned(12, "most times that a map is fitted to the draws made in the one before")
+    warmup: int = tuned(100, "iterations of chains that set out in new coordinates")
+    shift: float = tuned(0.4, "spreads that draws may have moved by for the last to be a turn's")
+    stretch: float = tuned(1.3, "times that they may have become wider or narrower for it")
+
+
+@dataclass(frozen=True)
 class ReferenceChoiceTuning:
     """How the reference is chosen."""
 
@@ -88,5 +105,6 @@ class RoundsTuning:
 
 
 PILOT = PilotTuning()
+COORDINATES_CHOICE = CoordinatesChoiceTuning()
 REFERENCE_CHOICE = ReferenceChoiceTuning()
 ROUNDS = RoundsTuning()

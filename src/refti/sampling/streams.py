@@ -28,6 +28,8 @@ class KeyStream(Enum):
     LEG_END_WARM_UP = 9, ("leg",)
     SUPPORT_SHARE = 10, ("leg", "round", "turn")
     FLATTENED = 11, ("end", "step")
+    RESHAPED_WARM_UP = 20, ("turn",)
+    RESHAPED_DRAWS = 21, ("turn", "block")
 
 
 @unique
@@ -42,6 +44,7 @@ class GeneratorStream(Enum):
     FAR_STARTS = 13, ("end",)
     PROPER_AXES = 14, ("end",)
     REFERENCE_FIT = 15, ()
+    RESHAPED_STARTS = 22, ("turn",)
 
 
 def key_of(seed: int, stream: KeyStream, *identity: int) -> jax.Array:

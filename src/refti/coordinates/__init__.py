@@ -1,0 +1,1 @@
+"""Coordinates in which a posterior is rounder: maps fitted to draws, and models seen through them."""

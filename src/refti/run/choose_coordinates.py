@@ -1,0 +1,165 @@
+"""Choice of coordinates: maps fitted to the pilot's draws, and the pilot drawn again through them.
+
+In a map's latent coordinates a funnel, a hierarchy or a heavy tail is about round, so chains reach
+what they did not reach before; the map is then fitted again to what they found, until they find no
+more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from refti.coordinates.map import Map, from_latent, to_latent
+from refti.coordinates.power_tails import PowerTails, RadialTail
+from refti.coordinates.shapes import SHAPES, fit_shape
+from refti.run.choose_reference import fit_family, measure_families, measure_length
+from refti.run.pilot import Pilot, draw_pilot
+from refti.run.problem import End, Problem
+from refti.run.tuning import COORDINATES_CHOICE as TUNING
+from refti.run.tuning import PILOT, REFERENCE_CHOICE
+from refti.sampling.block import positions
+from refti.sampling.engine import Engine
+from refti.sampling.rung import place_chains, warm_up
+from refti.sampling.streams import GeneratorStream, KeyStream
+from refti.sampling.whitening import whitening_of
+from refti.search.mode import find_mode
+from refti.search.peaks import Modes
+
+
+@dataclass(frozen=True, eq=False)
+class Reshaped:
+    """A problem and its pilot in the coordinates of choice.
+
+    Attributes:
+        problem: the problem in them.
+        pilot: its pilot in them.
+        reason: why they were chosen, in words; None where they are the model's own.
+    """
+
+    problem: Problem
+    pilot: Pilot
+    reason: str | None = None
+
+
+def choose_coordinates(problem: Problem, pilot: Pilot, engine: Engine) -> Reshaped:
+    """The problem in the coordinates from which the way is shortest, its pilot drawn in them."""
+    if problem.known_path is not None or problem.settings.stations[0] != "auto":
+        return Reshaped(problem, pilot)
+    if pilot.on_separate_modes or not problem.ends[0].leg.has_gradient:
+        return Reshaped(problem, pilot)
+    x, best = pilot.x, _shortest(problem, pilot.x, pilot, engine)
+    if best is None or not _is_worth_it(problem, pilot, best, engine):
+        return Reshaped(problem, pilot)
+    reshaped = Reshaped(problem, pilot)
+    for turn in range(TUNING.turns):
+        flat = x.reshape(-1, x.shape[2])
+        way = fit_shape(best.name, flat)
+        if way is None:
+            break
+        seen = replace(problem, way=way)
+        latent = to_latent(way, flat).reshape(x.shape)
+        drawn = _draw_again(seen, latent, turn, engine)
+        reshaped = Reshaped(seen, drawn, best.reason)
+        engine.report("finding its shape", turn + 1, TUNING.turns)
+        x, before = from_latent(way, drawn.draws)[0].reshape(drawn.x.shape), best
+        best = _shortest(problem, x, pilot, engine)
+        if best is None or (best.name == before.name and _is_settled(latent, drawn.x)):
+            break
+    if reshaped.problem.way is None:
+        return reshaped
+    return replace(reshaped, pilot=_with_modes(reshaped, pilot, engine))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A shape that draws have: the length of the way in its coordinates, and that of others."""
+
+    name: str
+    length: float
+    is_heavy: bool
+    others: str
+
+    @property
+    def reason(self) -> str:
+        """Why its coordinates are used, in words."""
+        return f"the posterior has {self.name}: the way in their coordinates is {self.length:.3g}" + (
+            f" ({self.others})" if self.others else ""
+        )
+
+
+def _shortest(problem: Problem, x: np.ndarray, pilot: Pilot, engine: Engine) -> _Found | None:
+    """The shape in whose coordinates the way to draws x[chain, draw, dim] is shortest, if any."""
+    middle, dim = x.shape[1] // 2, x.shape[2]
+    first, second = x[:, :middle].reshape(-1, dim), x[:, middle:].reshape(-1, dim)
+    found: dict[str, _Found] = {}
+    for name in SHAPES:
+        way = fit_shape(name, first)
+        if way is None:
+            continue
+        (seen,) = replace(problem, way=way).ends
+        latent = to_latent(way, first)
+        reference = fit_family(seen, pilot, "covariance", latent, engine)
+        length = measure_length(seen, reference, to_latent(way, second), engine)
+        found[name] = _Found(name, length, _is_heavy(way), "")
+    if not found:
+        return None
+    best = min(found.values(), key=lambda one: one.length)
+    others = [f"{one.name} {one.length:.3g}" for one in found.values() if one is not best]
+    return replace(best, others=f"others: {', '.join(others)}" if others else "")
+
+
+def _is_worth_it(problem: Problem, pilot: Pilot, best: _Found, engine: Engine) -> bool:
+    """Whether a shape's coordinates are worth more than the model's own."""
+    (end,) = problem.ends
+    own = min(measure_families(end, pilot, engine).values())
+    if best.is_heavy:
+        return best.length < TUNING.no_longer * own
+    return own > REFERENCE_CHOICE.short and best.length < TUNING.shorter * own
+
+
+def _is_heavy(way: Map) -> bool:
+    """Whether the map has tails so heavy that chains would not get to their ends without it."""
+    heaviness = [
+        np.max([layer.left, layer.right]) if isinstance(layer, PowerTails) else layer.heaviness
+        for layer in way.layers
+        if isinstance(layer, PowerTails | RadialTail)
+    ]
+    return bool(np.max(heaviness, initial=0.0) > TUNING.much_heavier)
+
+
+def _draw_again(problem: Problem, latent: np.ndarray, turn: int, engine: Engine) -> Pilot:
+    """The pilot in latent coordinates, its chains begun at given draws[chain, draw, dim]."""
+    (end,) = problem.ends
+    rng = engine.generator(GeneratorStream.RESHAPED_STARTS, turn)
+    flat = latent.reshape(-1, latent.shape[2])
+    # From the whole cloud, not from where chains happen to stand: the map is to carry them on.
+    start = flat[rng.permutation(len(flat))[: engine.chains]]
+    rung = place_chains(end.leg, end.lam, start, whitening_of(flat), engine)
+    key = engine.key(KeyStream.RESHAPED_WARM_UP, turn)
+    rung = warm_up(end.leg, rung, TUNING.warmup, key, engine)
+    nowhere = Modes(None, start)  # type: ignore[arg-type]
+    return draw_pilot(end, nowhere, rung, PILOT.blocks, engine, KeyStream.RESHAPED_DRAWS, turn)
+
+
+def _is_settled(before: np.ndarray, after: np.ndarray) -> bool:
+    """Whether draws[chain, draw, dim] neither moved nor widened much, as they do on new ground."""
+    old, new = (a.reshape(-1, a.shape[2]) for a in (before, after))
+    spread = old.std(axis=0)
+    shift = np.abs(np.median(new, axis=0) - np.median(old, axis=0)) / spread
+    stretch = np.abs(np.log(new.std(axis=0) / spread))
+    return bool(shift.max() < TUNING.shift and stretch.max() < np.log(TUNING.stretch))
+
+
+def _with_modes(reshaped: Reshaped, before: Pilot, engine: Engine) -> Pilot:
+    """The pilot with its mode in the new coordinates, and how high the old one stands in them."""
+    (end,) = reshaped.problem.ends
+    evaluate, pilot = end.evaluate_by(engine), reshaped.pilot
+    highest = np.argmax(pilot.log_density)
+    mode = find_mode(evaluate, pilot.draws[highest])
+    way = reshaped.problem.way
+    assert way is not None
+    old = to_latent(way, before.modes.mode.x[None])
+    summit = max(mode.log_density, float(evaluate(old)[0][0])) if np.isfinite(old).all() else np.inf
+    return replace(pilot, modes=Modes(mode, mode.x[None]), summit=summit)
