@@ -7,35 +7,54 @@ from functools import partial
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float
+from jaxtyping import Array, Float, Int
 
 
 @partial(
     jax.tree_util.register_dataclass,
-    data_fields=["mean", "slopes", "bends", "log_scale", "scale_slopes"],
+    data_fields=[
+        *("parents", "mean", "slopes", "bends", "levels", "steepness"),
+        *("log_scale", "scale_slopes", "scale_hinges"),
+    ],
     meta_fields=["depth"],
 )
 @dataclass(frozen=True)
 class Links:
-    """y_k = mean_k + slopes_k y + bends_k y^2 + w_k exp(log_scale_k + scale_slopes_k y).
+    """y = mean(y) + w exp(log scale(y)), in which either follows some coordinates, the parents p.
 
-    Links lead from some coordinates to others and never back to where they came from, so y follows
-    from w in as many steps as the longest chain of links has.
+    mean(y) = mean + slopes p + bends p^2 + levels sigmoid(steepness p)
+    log scale(y) = log_scale + scale_slopes p + scale_hinges softplus(p)
+
+    A log scale may have one slope far below a parent's middle and another far above: the groups of
+    a hierarchy are as wide as their scale says while that is small, and as the data say where it
+    is large. For the same reason a mean goes from one level to another as the scale grows, and is
+    constant far out, where any slope would lead away from groups that are narrow.
+
+    Links never lead back to where they came from, so y follows from w in as many steps as the
+    longest chain of links has.
 
     Attributes:
+        parents: the coordinates that others follow.
         mean: the constants of the means.
-        slopes: `[to, from]`, how means follow other coordinates.
-        bends: `[to, from]`, how they follow their squares.
+        slopes: `[to, parent]`.
+        bends: `[to, parent]`.
+        levels: `[to, parent]`.
+        steepness: `[to, parent]`.
         log_scale: the constants of the log scales.
-        scale_slopes: `[to, from]`, how log scales follow other coordinates.
+        scale_slopes: `[to, parent]`.
+        scale_hinges: `[to, parent]`.
         depth: the number of links in the longest chain of them.
     """
 
+    parents: Int[Array, " parent"]
     mean: Float[Array, " dim"]
-    slopes: Float[Array, "dim dim"]
-    bends: Float[Array, "dim dim"]
+    slopes: Float[Array, "dim parent"]
+    bends: Float[Array, "dim parent"]
+    levels: Float[Array, "dim parent"]
+    steepness: Float[Array, "dim parent"]
     log_scale: Float[Array, " dim"]
-    scale_slopes: Float[Array, "dim dim"]
+    scale_slopes: Float[Array, "dim parent"]
+    scale_hinges: Float[Array, "dim parent"]
     depth: int
 
     def forward(self, v: Float[Array, " dim"]) -> tuple[Float[Array, " dim"], Float[Array, ""]]:
@@ -53,5 +72,8 @@ class Links:
         return (x - mean) * jnp.exp(-log_scale)
 
     def _moments(self, y: Float[Array, " dim"]) -> tuple[Array, Array]:
-        mean = self.mean + self.slopes @ y + self.bends @ y**2
-        return mean, self.log_scale + self.scale_slopes @ y
+        p = y[jnp.asarray(self.parents)]
+        mean = self.mean + self.slopes @ p + self.bends @ p**2
+        mean = mean + jnp.sum(self.levels * jax.nn.sigmoid(self.steepness * p), axis=1)
+        log_scale = self.log_scale + self.scale_slopes @ p
+        return mean, log_scale + self.scale_hinges @ jax.nn.softplus(p)

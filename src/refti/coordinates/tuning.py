@@ -29,6 +29,9 @@ class CoordinatesTuning:
     least_correlation: float = tuned(
         0.15, "of a link: a scale that changes by less than a sixth for each spread is left alone"
     )
+    sibling_threshold: float = tuned(
+        0.3, "of the correlation that is asked for, where a group follows the same already"
+    )
     most_parents: int = tuned(6, "that one coordinate follows by its scale or by squares")
     most_passes: int = tuned(6, "in which links are added, one to each coordinate")
     deepest: int = tuned(3, "links in a chain of them")
@@ -39,8 +42,12 @@ class CoordinatesTuning:
     )
     hub_draws: float = tuned(0.1, "of the draws that must count where the scale is small")
     turns: int = tuned(4, "in which mean and scale of a coordinate are fitted after each other")
+    least_hinge_gain: float = tuned(3.0, "nats for a log scale to have two slopes")
     newton_steps: int = tuned(25, "of the fit of a log scale, which is convex")
     ridge: float = tuned(2.0, "draws that speak against any slope")
+    sibling_ridge: float = tuned(
+        40.0, "draws that speak for the slope that others have which follow the same"
+    )
     steepest: float = tuned(6.0, "slope of a log scale for one spread of what it follows")
 
 

@@ -26,7 +26,7 @@ from refti.run.tuning import PILOT, ROUNDS
 from refti.sampling.block import Rung, positions
 from refti.sampling.engine import Engine
 from refti.sampling.ladder_building import begin_leg, insert_rungs, keep_inside, refine_ladder
-from refti.sampling.leg import LegState, scan
+from refti.sampling.leg import LegState, choose_leaps, scan
 from refti.sampling.leg_sample import collect
 from refti.sampling.metering import OutOfBudgetError
 from refti.sampling.rung import move_chains, place_chains, warm_up
@@ -220,7 +220,7 @@ def _adapt(state: RunState, engine: Engine) -> RunState:
     if plan is not None:
         state = _spend(state, engine)
         return replace(state, plan=plan, legs=(), refits=state.refits + 1, earlier=state)
-    legs = tuple(shorten_diverging_steps(allocate_moves(leg)) for leg in state.legs)
+    legs = tuple(choose_leaps(shorten_diverging_steps(allocate_moves(leg))) for leg in state.legs)
     return _spend(state, engine, legs=legs)
 
 

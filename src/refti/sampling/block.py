@@ -35,6 +35,7 @@ class Rung:
         target_acceptance: the share of moves to be accepted while adapting.
         moves: iterations for each draw that is kept.
         most_steps: that one trajectory may have.
+        leaping: whether draws of the leg's start are tried after every iteration.
     """
 
     lam: float
@@ -45,6 +46,7 @@ class Rung:
     target_acceptance: float = TUNING.target_acceptance
     moves: int = 1
     most_steps: int = TUNING.most_steps
+    leaping: bool = False
 
 
 class Block(NamedTuple):
@@ -66,7 +68,9 @@ def run_block(
 ) -> Block:
     """The rung after so many iterations for each of the keys."""
     kernel, density = KERNELS[rung.kernel], RungDensity(leg, rung.lam, rung.whitening)
-    wanted = Iterations(iterations, rung.most_steps, rung.target_acceptance, adapting)
+    wanted = Iterations(
+        iterations, rung.most_steps, rung.target_acceptance, adapting, rung.leaping
+    )
     part = meter.of_a_part()
     state, step_size, traces = rung.state, rung.step_size, []
     for key in keys:

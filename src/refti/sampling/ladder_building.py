@@ -14,7 +14,7 @@ from refti.paths.thermodynamic_length import missing_rungs
 from refti.sampling.block import Rung, positions
 from refti.sampling.engine import Engine
 from refti.sampling.evaluation import value_and_gradient
-from refti.sampling.leg import LegState, scan
+from refti.sampling.leg import LegState, choose_leaps, scan
 from refti.sampling.leg_sample import collect
 from refti.sampling.rung import place_chains, warm_up
 from refti.sampling.streams import KeyStream
@@ -50,6 +50,7 @@ def refine_ladder(state: LegState, engine: Engine, warmup: int) -> LegState:
     for index in range(TUNING.passes):
         for _ in range(TUNING.probes):
             state = scan(state, engine)
+        state = choose_leaps(state)
         room = TUNING.most_rungs - len(state.lambdas)
         missing = missing_rungs(collect(state).draws)[:room]
         engine.report(f"building the ladder of leg {state.index + 1}", index + 1, TUNING.passes)

@@ -18,6 +18,7 @@ from refti.sampling.exact_start import draw_start
 from refti.sampling.kernels.base import Trace
 from refti.sampling.replica_exchange import exchange
 from refti.sampling.rung import move_chains
+from refti.sampling.tuning import TUNING
 from refti.sampling.streams import GeneratorStream, KeyStream
 
 
@@ -75,6 +76,22 @@ class LegState:
     def lambdas(self) -> np.ndarray:
         """The ladder."""
         return np.array([0.0] * self.exact + [rung.lam for rung in self.rungs])
+
+
+def choose_leaps(state: LegState) -> LegState:
+    """The leg with leaps on those rungs where enough of them would be taken."""
+    if not state.exact or not state.scans:
+        return state
+    delta = np.concatenate([scan.delta for scan in state.scans], axis=2)
+    delta = delta.reshape(len(delta), -1)
+    rungs = []
+    for rung, here in zip(state.rungs, delta[1:], strict=True):
+        usable = np.isfinite(here) & np.isfinite(delta[0])
+        # Both rows are long and in no common order, so pairs of them are as good as any.
+        gain = rung.lam * (delta[0][usable] - here[usable])
+        taken = np.exp(np.minimum(gain, 0.0)).mean() if usable.any() else 0.0
+        rungs.append(replace(rung, leaping=bool(taken > TUNING.least_leaps)))
+    return replace(state, rungs=tuple(rungs))
 
 
 def scan(state: LegState, engine: Engine) -> LegState:

@@ -39,6 +39,9 @@ class SamplingTuning:
     rounds_for_inside: int = tuned(
         64, "times the wanted number of exact draws made to get enough inside the support"
     )
+    least_leaps: float = tuned(
+        0.05, "share of leaps taken, below which they are not worth an evaluation each"
+    )
     probes: int = tuned(2, "scans between two looks at the ladder")
     passes: int = tuned(10, "times the ladder is looked at while it is built")
     most_rungs: int = tuned(64, "of one leg; a longer ladder asks for a better reference")

@@ -48,12 +48,14 @@ class Iterations:
         most_steps: that one trajectory may have.
         target_acceptance: the share of moves that is to be accepted while adapting.
         adapting: whether the step size moves towards that.
+        leaping: whether draws of the leg's start are tried as well, by kernels that can.
     """
 
     count: int
     most_steps: int
     target_acceptance: float
     adapting: bool
+    leaping: bool = False
 
 
 class Kernel(Protocol):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -18,8 +19,10 @@ from jaxtyping import Array, Bool, Float, Int, Key
 
 from refti.models.compiled import compiled
 from refti.paths.path import Leg
+from refti.references.base import Reference
 from refti.sampling.density_along_leg import Position, whitened
 from refti.sampling.kernels.base import HostOrDevice, Iterations, RungDensity, Trace
+from refti.sampling.kernels.leap import leap
 from refti.sampling.kernels.step_size import StepSize, adapt
 from refti.sampling.metering import Meter
 from refti.sampling.tuning import TUNING
@@ -68,6 +71,8 @@ class GradientKernel:
         meter: Meter,
     ) -> tuple[Chains, StepSize | None, Trace]:
         """The state and the step size after some iterations of every chain, and their trace."""
+        factor = np.asarray(density.whitening.factor)
+        leaping = iterations.leaping and isinstance(density.leg.start, Reference)
         state, step_size, trace = meter.call(
             _advance,
             density.leg,
@@ -80,6 +85,8 @@ class GradientKernel:
             jnp.asarray(iterations.most_steps),
             jnp.asarray(iterations.target_acceptance),
             jnp.asarray(iterations.adapting),
+            jnp.asarray(leaping),
+            np.linalg.inv(factor) if leaping else factor,
             move=self.move,
             count=iterations.count,
         )
@@ -119,6 +126,8 @@ def _advance(
     most_steps: Int[Array, ""],
     target_acceptance: Float[Array, ""],
     adapting: Bool[Array, ""],
+    leaping: Bool[Array, ""],
+    inverse_factor: Float[HostOrDevice, "dim dim"],
     *,
     move: Move,
     count: int,
@@ -126,13 +135,24 @@ def _advance(
     """The chains after some iterations, their step size, and their trace.
 
     Trajectories have this length, in no more than the largest number of steps; the step size
-    moves towards acceptance at the target while adapting.
+    moves towards acceptance at the target while adapting. A leap follows each where they are asked
+    for.
     """
     density = whitened(leg, lam, *whitening)
+
+    def leaps(key: Array, state: hmc.HMCState) -> hmc.HMCState:
+        if not isinstance(leg.start, Reference):
+            return state
+        inverse = jnp.asarray(inverse_factor)
+        keys = jax.random.split(key, len(state.logdensity))
+        return jax.vmap(
+            lambda key, state: leap(key, state, density, leg, lam, whitening, inverse)
+        )(keys, state)
 
     def iterate(carried: Any, key: Array) -> Any:
         state, steps = carried
         jitter_key, chains_key = jax.random.split(key)
+        leaps_key = jax.random.fold_in(key, 1)
         # One jitter for all chains: they run in step, so different lengths would only wait.
         jitter = jax.random.uniform(jitter_key, minval=0.5, maxval=1.5)
         keys = jax.random.split(chains_key, len(state.logdensity))
@@ -144,11 +164,13 @@ def _advance(
         acceptance, inside = jnp.nan_to_num(info.acceptance_rate), jnp.isfinite(info.energy)
         adapted = adapt(steps, target_acceptance, _acceptance_inside(acceptance, inside))
         steps = jax.tree.map(lambda new, old: jnp.where(adapting, new, old), adapted, steps)
+        state = jax.lax.cond(leaping, partial(leaps, leaps_key), lambda state: state, state)
         u, _ = state.position
         _, delta = state.logdensity_grad
         # Leaving the support is a rejection like any other, not a failure of the integrator.
         divergent = info.is_divergent & inside
-        trace = Trace(u, state.logdensity, delta, acceptance, divergent, info.num_integration_steps)
+        evaluations = info.num_integration_steps + leaping
+        trace = Trace(u, state.logdensity, delta, acceptance, divergent, evaluations)
         return (state, steps), trace
 
     (state, steps), trace = jax.lax.scan(
