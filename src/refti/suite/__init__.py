@@ -19,10 +19,10 @@ from refti.errors import ModelError
 from refti.suite.bent import banana, bimodal, cut_gaussian, funnel, rosenbrock
 from refti.suite.bounded import beta_half, beta_on_2_5, bounded, dirichlet, lkj, ordered
 from refti.suite.box import Box
-from refti.suite.centred import centred, eight_schools
 from refti.suite.conjugate import poisson_gamma, regression, regression_noise
 from refti.suite.edges import beta_edges, dirichlet_edges, gamma_edge
 from refti.suite.gaussians import ar1, gaussian, gaussian_scales, wide_normal
+from refti.suite.groups import centred, eight_schools
 from refti.suite.heavy_tails import cauchy, stretched, student, student_joint
 from refti.suite.hierarchies import hierarchy, hierarchy_scale
 from refti.suite.many_modes import (

@@ -56,7 +56,8 @@ def measurements(means: int) -> tuple[np.ndarray, np.ndarray]:
     """Measured means and their errors: one in five is large, the others are noise."""
     rng = np.random.default_rng(means)
     errors = np.linspace(0.7, 1.3, means)
-    large = np.where(np.arange(means) % 5 == 1, np.linspace(4.0, -7.0, means), 0.0)
+    place = np.arange(means)
+    large = np.where(place % 5 == 1, 4.0 + 0.25 * place, 0.0)
     return large + errors * rng.normal(size=means), errors
 
 
