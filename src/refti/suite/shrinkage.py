@@ -66,7 +66,7 @@ def _log_z(measured: np.ndarray, errors: np.ndarray) -> float:
 
     Given its scale a mean is normal; given tau the means are independent, each with one integral
     over its own scale. The integrands are analytic in a strip about the real line and fall as
-    exp(-|log scale|), so that the sums are exact to rounding.
+    exp(-|log scale|), so that the sums are good to nine decimals.
     """
     grid = np.linspace(-40.0, 40.0, 321)
     log_step = log(grid[1] - grid[0])
