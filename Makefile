@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: venv demo test quick long table calibration speed careful growth sources zoo studies blackbox reproduction bits pages map covid clean
+.PHONY: venv demo test quick long table calibration speed careful growth sources zoo studies blackbox nested reproduction bits pages map covid clean
 
 venv: $(READY)
 
@@ -65,6 +65,11 @@ studies: venv
 blackbox: venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check dynesty
 	$(BIN)/python -m benchmarks.blackbox
+
+# dynesty beside refti on the targets with a box; goes on from runs/nested_sampling.jsonl.
+nested: venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check dynesty
+	$(BIN)/python -m benchmarks.nested_sampling
 
 reproduction: venv
 	$(BIN)/refti reproduce all --output runs/reproduction

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 
 from made_up_runs import a_run
-from refti.calibrate import checks, modes, table
+from refti.calibrate import checks, modes, seeds, table
 from refti.calibrate.runs import suite_target
+from refti.suite import EASY
 
 
 def test_modes_are_counted():
@@ -69,3 +70,30 @@ def test_the_table_names_what_is_trusted_and_wrong():
     assert "Of the unimodal 2 of 3 are trusted (67 %)" in str(found)
     assert table.line(runs[2]).endswith("no: overlap")
     assert "refused: it" in table.line(a_run(message="it\ncannot"))
+
+
+def test_seeds_are_counted_target_by_target():
+    runs = [
+        a_run(0, z=3.9, gradients=3000, seconds=2.0),
+        a_run(1, z=-4.1, gradients=1000, seconds=1.0),
+        a_run(2, z=9.0, trusted=False, gradients=2000, seconds=6.0),
+        a_run(3, trusted=False, gradients=0, seconds=math.nan, message="SamplingError: none"),
+        a_run(4, error=math.inf),
+        a_run(5, target="fine"),
+    ]
+    first, second = seeds.count(runs)
+    assert (first.runs, first.right, first.untrusted, first.refused, first.wrong) == (5, 1, 2, 1, 2)
+    # Medians of 3100, 1100, 2100 and 1100 evaluations; the refused run made none.
+    assert (first.evaluations, first.seconds) == (1600, 1.5)
+    assert (second.target, second.right, second.wrong) == ("fine", 1, 0)
+    assert not seeds.passes([first, second])
+    assert seeds.passes([second])
+    words = seeds.text([first, second])
+    assert "Of 6 runs of 2 targets 2 were trusted and right (33.3 %), 2 not trusted" in words
+    assert "2 trusted and wrong (|z| > 4) (gaussian)" in words
+
+
+def test_one_seed_and_many_are_the_same_jobs():
+    many = seeds.jobs(EASY[:2], 3, 4, {"kept": 50})
+    assert [job.seed for job in many] == [3, 4, 5, 6] * 2
+    assert table.jobs(EASY[:2], 3, {"kept": 50}) == many[::4]

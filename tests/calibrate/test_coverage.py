@@ -13,6 +13,7 @@ import pytest
 from scipy import stats
 
 from made_up_runs import a_run
+from refti import suite
 from refti.calibrate import coverage
 
 
@@ -91,3 +92,28 @@ class TestCoverage:
     def test_targets_apart(self):
         runs = [a_run(s, z=z, target=t) for t in ("a", "b") for s, z in enumerate(normal(9, 0))]
         assert [row.target for row in coverage.coverage(runs)] == ["a", "b"]
+
+    def test_hard_targets_are_judged_by_variance_and_mean(self):
+        def passes(shift: float, factor: float, count: int) -> bool:
+            z = shift + factor * normal(count, 1)
+            runs = [a_run(seed, z=one) for seed, one in enumerate(z)]
+            runs += [a_run(seed, z=50.0, trusted=False) for seed in range(count, 2 * count)]
+            (row,) = coverage.coverage(runs, hard=True)
+            assert row.untrusted_share == 0.5
+            assert "50 % untrusted" in coverage.text([row])
+            return row.passes
+
+        assert passes(0.0, 1.0, 100)
+        assert passes(0.1, 1.0, 100)
+        assert not passes(0.6, 1.0, 100)
+        assert not passes(0.0, 1.5, 100)
+        assert not passes(0.0, 0.6, 100)
+        # With few runs only what cannot be chance fails.
+        assert passes(0.6, 1.0, 10)
+        assert not passes(3.0, 1.0, 10)
+        assert not passes(0.0, 5.0, 10)
+
+    def test_the_hard_targets_are_eight_of_the_suite(self):
+        hard = {target.name for target in suite.HARD}
+        assert len(set(coverage.HARD_TARGETS) & hard) == len(coverage.HARD_TARGETS) == 8
+        assert not hard & set(coverage.TARGETS)

@@ -15,6 +15,9 @@ class CalibrationTuning:
     rounding: float = tuned(1e-8, "nats below which a difference is rounding, whatever the error")
     good_errors: float = tuned(3.0, "errors from the truth within which a run is good")
     wrong_errors: float = tuned(3.5, "errors from the truth beyond which a trusted run is wrong")
+    wrong_of_many_errors: float = tuned(
+        4.0, "the same where targets have many seeds: by chance once in 16,000 runs"
+    )
     near_nats: float = tuned(0.2, "nats from the truth that decide no choice between models")
     most_trusted_bad: float = tuned(0.01, "share of trusted runs that may be bad")
     levels: tuple[float, ...] = tuned((0.50, 0.68, 0.90, 0.95), "intervals whose cover is counted")
@@ -23,6 +26,8 @@ class CalibrationTuning:
     )
     coverage_95: tuple[float, float] = tuned((0.92, 0.98), "shares that 95 % intervals may cover")
     least_coverage: float = tuned(0.90, "lower Wilson bound of it, for errors proved right")
+    mean_z: float = tuned(0.3, "mean of z on hard targets: three errors of it in 100 runs")
+    enough_hard_runs: int = tuned(50, "trusted runs of a hard target for its figures to decide")
     enough_runs: int = tuned(100, "runs below which a figure can only contradict")
     false_alarm: float = tuned(0.01, "of all tests of model probabilities together")
     extreme: float = tuned(1e-12, "probabilities nearer to 0 or 1 count as this near")

@@ -77,26 +77,45 @@ def _parse_settings(context: Any, option: Any, values: tuple[str, ...]) -> dict[
 _targets = click.option(
     "--targets", multiple=True, metavar="NAME,...", help="Targets of the suite by name."
 )
+_hard = click.option("--hard", is_flag=True, help="Only the hard targets.")
 
 
 @calibrate.command()
 @_targets
-@click.option("--seed", type=int, default=0, show_default=True)
+@_hard
+@click.option("--easy", is_flag=True, help="Only the others.")
+@click.option("--seed", type=int, default=0, show_default=True, help="The first seed.")
+@click.option(
+    "--seeds",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Seeds a target; with two or more the table has a row a target, not a run.",
+)
 @_common_options
 def suite(
     targets: tuple[str, ...],
+    hard: bool,
+    easy: bool,
     seed: int,
+    seeds: int,
     workers: int,
     output: Path | None,
     settings: dict[str, Any],
     quick: bool,
     as_json: bool,
 ) -> int:
-    """Run every target of the suite once; --quick leaves out those beyond 20 dimensions."""
-    import refti.suite
+    """Run every target of the suite; --quick leaves out those beyond 20 dimensions."""
+    from refti.calibrate import seeds as study
     from refti.calibrate import table
 
-    chosen = _find_targets(targets) or [t for t in refti.suite.TARGETS if not quick or t.dim <= 20]
+    chosen = _choose_targets(targets, hard=hard, easy=easy, quick=quick)
+    if seeds > 1:
+        jobs = study.jobs(chosen, seed, seeds, settings)
+        runs = _run_study("suite", jobs, workers, output, quiet=as_json)
+        counts = study.count(runs)
+        record = {"targets": [asdict(row) for row in counts]}
+        return _print_findings(record, study.text(counts), study.passes(counts), as_json)
 
     if not as_json:
         click.echo(table.head())
@@ -114,25 +133,41 @@ def suite(
 
 @calibrate.command()
 @_targets
-@click.option("--seeds", type=click.IntRange(min=2), default=200, show_default=True)
+@_hard
+@click.option(
+    "--seeds", type=click.IntRange(min=2), show_default="200, or 100 with --hard", default=None
+)
 @_common_options
 def coverage(
     targets: tuple[str, ...],
-    seeds: int,
+    hard: bool,
+    seeds: int | None,
     workers: int,
     output: Path | None,
     settings: dict[str, Any],
     quick: bool,
     as_json: bool,
 ) -> int:
-    """Repeat targets under many seeds; --quick takes 10 of the seeds."""
+    """Repeat targets under many seeds; --quick takes 10 of the seeds.
+
+    --hard takes eight hard targets, or judges those named as hard ones: by the variance and the
+    mean of z.
+    """
     from refti.calibrate import coverage as study
 
-    names = [target.name for target in _find_targets(targets)] or list(study.TARGETS)
+    usual = study.HARD_TARGETS if hard else study.TARGETS
+    names = [target.name for target in _find_targets(targets)] or list(usual)
+    seeds = seeds or (100 if hard else 200)
     jobs = study.jobs(names, min(seeds, 10) if quick else seeds, settings)
-    rows = study.coverage(_run_study("coverage", jobs, workers, output, quiet=as_json))
+    runs = _run_study("coverage", jobs, workers, output, quiet=as_json)
+    rows = study.coverage(runs, hard=hard)
     passed = all(row.passes for row in rows)
-    record = {"targets": [{**asdict(row), "passes": row.passes} for row in rows]}
+    record = {
+        "targets": [
+            {**asdict(row), "passes": row.passes, "untrusted_share": row.untrusted_share}
+            for row in rows
+        ]
+    }
     return _print_findings(record, study.text(rows), passed, as_json)
 
 
@@ -196,6 +231,20 @@ def _find_targets(targets: tuple[str, ...]) -> list[Target]:
     from refti.suite import find
 
     return [find(name) for item in targets for name in item.split(",") if name]
+
+
+def _choose_targets(
+    targets: tuple[str, ...], *, hard: bool, easy: bool, quick: bool
+) -> list[Target]:
+    """The targets that were named, or those of the suite that the flags leave."""
+    from refti import suite
+
+    if hard + easy + bool(targets) > 1:
+        raise click.UsageError("Give one of --targets, --hard and --easy, not several.")
+    if targets:
+        return _find_targets(targets)
+    wanted = suite.HARD if hard else suite.EASY if easy else suite.TARGETS
+    return [target for target in wanted if not quick or target.dim <= 20]
 
 
 def _run_study(

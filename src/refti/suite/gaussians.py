@@ -56,6 +56,23 @@ def ar1(dim: int, correlation: float = 0.9) -> Target:
     )
 
 
+def wide_normal(scale: float) -> Target:
+    """A normal in one dimension whose deviation is astronomical, as units can make it."""
+
+    def log_density(x: Float[Array, " dim"]) -> Float[Array, ""]:
+        return 2.3 - 0.5 * jnp.sum((x / scale - 0.4) ** 2)
+
+    exponent = f"1e{np.log10(scale):.0f}"
+    return Target(
+        f"normal_{exponent}",
+        1,
+        lambda: Model(log_density, dim=1),
+        2.3 + 0.5 * LOG_2_PI + float(np.log(scale)),
+        modes=1,
+        about=f"a normal of deviation {exponent}",
+    )
+
+
 def _target(name: str, mean: np.ndarray, factor: np.ndarray, height: float, about: str) -> Target:
     """The Gaussian of covariance factor @ factor.T and of height exp(height)."""
     dim = len(mean)
