@@ -151,8 +151,8 @@ def _advance(
 
     def iterate(carried: Any, key: Array) -> Any:
         state, steps = carried
-        jitter_key, chains_key = jax.random.split(key)
-        leaps_key = jax.random.fold_in(key, 1)
+        # By one split: a key folded in later may be one of those that a split gives.
+        jitter_key, chains_key, leaps_key = jax.random.split(key, 3)
         # One jitter for all chains: they run in step, so different lengths would only wait.
         jitter = jax.random.uniform(jitter_key, minval=0.5, maxval=1.5)
         keys = jax.random.split(chains_key, len(state.logdensity))
