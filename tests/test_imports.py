@@ -25,6 +25,7 @@ ORDER = [
     "search",
     "references",
     "draws",  # what sampling makes stands before it, since it cannot be made without being known
+    "coordinates",
     "paths",
     "sampling",
     "estimators",

@@ -11,16 +11,20 @@ from refti.coordinates.power_tails import PowerTails, RadialTail, shrink
 from refti.coordinates.tuning import TUNING
 
 
-def fit_power_tails(draws: np.ndarray) -> tuple[Layer, ...] | None:
+def fit_power_tails(
+    draws: np.ndarray, heavy: tuple[np.ndarray, np.ndarray]
+) -> tuple[Layer, ...] | None:
     """The layers that make heavy-tailed coordinates of draws[n, dim] normal, or None.
 
-    A coordinate whose tails do not gain enough over those of a Gaussian keeps its own.
+    Only sides on which the density is heavy, left and right [dim], are given power tails.
     """
     dim = draws.shape[1]
     location, scale = robust_standard(draws)
+    standard = (draws - location) / scale
     left, right = np.zeros(dim), np.zeros(dim)
     for k in range(dim):
-        found = _fit_one((draws[:, k] - location[k]) / scale[k])
+        sides = bool(heavy[0][k]), bool(heavy[1][k])
+        found = _fit_one(standard[:, k], sides) if any(sides) else None
         if found is not None:
             shift, size, left[k], right[k] = found
             location[k] += scale[k] * shift
@@ -61,7 +65,9 @@ def robust_standard(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return middle, np.where(spread > 0, spread, np.maximum(draws.std(axis=0), 1e-300))
 
 
-def _fit_one(y: np.ndarray) -> tuple[float, float, float, float] | None:
+def _fit_one(
+    y: np.ndarray, heavy: tuple[bool, bool]
+) -> tuple[float, float, float, float] | None:
     """Shift, scale and heaviness to the left and right of draws y[n], or None for a Gaussian."""
 
     def surprise(free: np.ndarray) -> float:
@@ -70,23 +76,24 @@ def _fit_one(y: np.ndarray) -> tuple[float, float, float, float] | None:
         v, slope = shrink(np.where(w < 0, np.exp(left), np.exp(right)), w)
         return float(np.mean(0.5 * v**2 - slope) + log_scale)
 
-    low, high = np.log(1e-4), np.log(TUNING.heaviest)
-    plain = 0.5 * (1 + np.log(y.var() + 1e-300))
-    start = min(
-        (np.array([0.0, s, np.log(h), np.log(h)]) for h in (0.1, 0.5, 1.0) for s in (-0.3, 0.0)),
-        key=surprise,
-    )
-    if len(y) * (plain - surprise(start)) < -TUNING.least_tail_gain:
-        return None
-    bounds = [(-1.0, 1.0), (-3.0, 2.0), (low, high), (low, high)]
+    none, high = np.log(1e-6), np.log(TUNING.heaviest)
+    starts = [
+        np.array([0.0, s, *(np.log(h) if side else none for side in heavy)])
+        for h in (0.1, 0.5, 1.0)
+        for s in (-0.3, 0.0)
+    ]
+    tails = [(np.log(1e-4), high) if side else (none, none) for side in heavy]
+    bounds = [(-1.0, 1.0), (-3.0, 2.0), *tails]
+    start = min(starts, key=surprise)
     fitted = optimize.minimize(surprise, start, method="L-BFGS-B", bounds=bounds)
+    plain = 0.5 * (1 + np.log(y.var() + 1e-300))
     if len(y) * (plain - fitted.fun) < TUNING.least_tail_gain:
         return None
     shift, log_scale, left, right = fitted.x
     heaviness = [h if h >= TUNING.lightest else 0.0 for h in np.exp([left, right])]
     if not any(heaviness):
         return None
-    return float(shift), float(np.exp(log_scale)), *map(float, heaviness)  # type: ignore[return-value]
+    return float(shift), float(np.exp(log_scale)), heaviness[0], heaviness[1]
 
 
 def _student_scatter(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -16,39 +16,36 @@ class CoordinatesTuning:
     # Power tails.
     heaviest: float = tuned(2.0, "heaviness: a Student-t of half a degree of freedom")
     lightest: float = tuned(0.08, "heaviness below which a tail is left alone: 12 degrees")
-    least_tail_gain: float = tuned(
-        6.0, "nats that the tails of a coordinate have to gain, which those of a Gaussian hardly do"
+    least_tail_gain: float = tuned(2.0, "nats that the tails of a coordinate have to gain")
+    far_out: tuple[float, float, float, float] = tuned(
+        (30.0, 100.0, 300.0, 1000.0), "spreads between which the fall of a density is looked at"
+    )
+    heavy_growth: float = tuned(
+        4.0, "times the fall over a factor of three may grow over a factor of ten in the distance; "
+        "10 is an exponential's, 1 a power law's"
     )
 
     # Links.
-    fewest_draws: int = tuned(100, "below which links are not looked for")
-    worth_of_draws: float = tuned(
-        0.25, "independent draws that one of a chain is taken for, when a link is told from noise"
+    fewest_draws: int = tuned(100, "below which shapes are not looked for")
+    curvature_points: int = tuned(32, "draws at which the curvature is looked at")
+    fewest_curvature_points: int = tuned(12, "below which it tells nothing")
+    curvature_gradients: int = tuned(10_000, "gradients that this may cost, three a dimension each")
+    usable_points: float = tuned(0.6, "of them at which a coordinate must have a width")
+    least_change: float = tuned(
+        0.15, "of a log scale from draw to draw, below which it is taken for constant"
     )
-    sure: float = tuned(4.5, "standard errors that the correlation of a link exceeds; pairs are many")
-    least_correlation: float = tuned(
-        0.15, "of a link: a scale that changes by less than a sixth for each spread is left alone"
-    )
-    sibling_threshold: float = tuned(
-        0.3, "of the correlation that is asked for, where a group follows the same already"
-    )
-    most_parents: int = tuned(6, "that one coordinate follows by its scale or by squares")
-    most_passes: int = tuned(6, "in which links are added, one to each coordinate")
+    least_explained: float = tuned(0.6, "of that change, for a scale to follow a coordinate")
+    most_parents: int = tuned(4, "that one coordinate follows by its scale or by squares")
+    most_about: int = tuned(8, "that its mean goes with in proportion")
+    least_slope: float = tuned(0.02, "of a mean, in spreads, below which it does not")
     deepest: int = tuned(3, "links in a chain of them")
     smallest_group: int = tuned(3, "coordinates that follow one, for a hub among them to be sought")
-    most_hubs: int = tuned(5, "of one group")
-    least_hub_gain: float = tuned(
-        0.1, "nats a draw that a hub explains of each other coordinate of its group, on average"
-    )
-    hub_draws: float = tuned(0.1, "of the draws that must count where the scale is small")
-    turns: int = tuned(4, "in which mean and scale of a coordinate are fitted after each other")
-    least_hinge_gain: float = tuned(3.0, "nats for a log scale to have two slopes")
-    newton_steps: int = tuned(25, "of the fit of a log scale, which is convex")
-    ridge: float = tuned(2.0, "draws that speak against any slope")
-    sibling_ridge: float = tuned(
-        40.0, "draws that speak for the slope that others have which follow the same"
-    )
-    steepest: float = tuned(6.0, "slope of a log scale for one spread of what it follows")
+    hub_slope: float = tuned(0.1, "with which a group goes with its hub, in spreads")
+    hub_asymmetry: float = tuned(0.6, "of it with which the hub may go with one of the group")
+    hub_share: float = tuned(0.3, "of the group that must go with a hub")
+    sure: float = tuned(4.5, "standard errors that the correlation of a bend exceeds; pairs are many")
+    least_correlation: float = tuned(0.15, "of a bend, below which it is left alone")
+    ridge: float = tuned(1e-6, "share by which regressions are shrunk, for those that are undecided")
 
 
 TUNING = CoordinatesTuning()

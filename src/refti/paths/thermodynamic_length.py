@@ -79,12 +79,12 @@ def _spread(
     Fractions increase; what comes after the first at which the weights leave too few draws is not
     known.
     """
-    exponent = fractions[:, None] * (delta - delta.max())
-    weights = np.exp(exponent)
+    # Below this a draw has no weight anywhere, and its square would overflow.
+    below = np.maximum(delta - delta.max(), -1e100)
+    weights = np.exp(fractions[:, None] * below)
     weights /= weights.sum(axis=1, keepdims=True)
     worth = 1 / (weights**2).sum(axis=1) / len(delta)
-    mean = weights @ delta
-    second = weights @ (delta - delta.max()) ** 2 - (mean - delta.max()) ** 2
+    second = weights @ below**2 - (weights @ below) ** 2
     known = np.logical_and.accumulate(worth >= TUNING.reliable_share)
     known[0] = True
     return np.sqrt(np.maximum(second, 0.0)), known

@@ -9,19 +9,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+import jax
 import numpy as np
 
+from refti.coordinates.curvature import Curvature, measure_curvature
+from refti.coordinates.far_out import find_heavy_sides
+from refti.coordinates.fit_tails import robust_standard
 from refti.coordinates.map import Map, from_latent, to_latent
 from refti.coordinates.power_tails import PowerTails, RadialTail
-from refti.coordinates.shapes import SHAPES, fit_shape
+from refti.coordinates.shapes import LINKS, SHAPES, Cloud, fit_shape
+from refti.draws import autocorrelation
 from refti.run.choose_reference import fit_family, measure_families, measure_length
 from refti.run.pilot import Pilot, draw_pilot
 from refti.run.problem import End, Problem
 from refti.run.tuning import COORDINATES_CHOICE as TUNING
 from refti.run.tuning import PILOT, REFERENCE_CHOICE
-from refti.sampling.block import positions
 from refti.sampling.engine import Engine
-from refti.sampling.rung import place_chains, warm_up
+from refti.sampling.rung import advance, place_chains, warm_up
 from refti.sampling.streams import GeneratorStream, KeyStream
 from refti.sampling.whitening import whitening_of
 from refti.search.mode import find_mode
@@ -49,13 +53,19 @@ def choose_coordinates(problem: Problem, pilot: Pilot, engine: Engine) -> Reshap
         return Reshaped(problem, pilot)
     if pilot.on_separate_modes or not problem.ends[0].leg.has_gradient:
         return Reshaped(problem, pilot)
-    x, best = pilot.x, _shortest(problem, pilot.x, pilot, engine)
-    if best is None or not _is_worth_it(problem, pilot, best, engine):
+    (end,) = problem.ends
+    own = min(measure_families(end, pilot, engine).values())
+    x, unsettled = pilot.x, _r_hat(pilot.x) > TUNING.unsettled
+    with_curvature = own > REFERENCE_CHOICE.short or unsettled
+    curvature = _curvature(end, x, engine) if with_curvature else None
+    heavy = _heavy_sides(end, pilot, engine)
+    best = _shortest(problem, x, curvature, heavy, pilot, engine)
+    if best is None or not _is_worth_it(best, own, unsettled):
         return Reshaped(problem, pilot)
     reshaped = Reshaped(problem, pilot)
     for turn in range(TUNING.turns):
         flat = x.reshape(-1, x.shape[2])
-        way = fit_shape(best.name, flat)
+        way = fit_shape(best.name, Cloud(flat, _worth(x), curvature, heavy))
         if way is None:
             break
         seen = replace(problem, way=way)
@@ -64,7 +74,8 @@ def choose_coordinates(problem: Problem, pilot: Pilot, engine: Engine) -> Reshap
         reshaped = Reshaped(seen, drawn, best.reason)
         engine.report("finding its shape", turn + 1, TUNING.turns)
         x, before = from_latent(way, drawn.draws)[0].reshape(drawn.x.shape), best
-        best = _shortest(problem, x, pilot, engine)
+        curvature = _curvature(end, x, engine)
+        best = _shortest(problem, x, curvature, heavy, pilot, engine)
         if best is None or (best.name == before.name and _is_settled(latent, drawn.x)):
             break
     if reshaped.problem.way is None:
@@ -89,13 +100,32 @@ class _Found:
         )
 
 
-def _shortest(problem: Problem, x: np.ndarray, pilot: Pilot, engine: Engine) -> _Found | None:
+def _curvature(end: End, x: np.ndarray, engine: Engine) -> Curvature | None:
+    """The curvature at some of the draws x[chain, draw, dim]."""
+    return measure_curvature(end.evaluate_by(engine), x.reshape(-1, x.shape[2]))
+
+
+def _heavy_sides(end: End, pilot: Pilot, engine: Engine) -> tuple[np.ndarray, np.ndarray]:
+    """Whether the density has a heavy tail to the left and right of every coordinate."""
+    x = pilot.draws
+    centre = x[np.argsort(pilot.log_density, axis=None)[x.shape[0] // 2]]
+    return find_heavy_sides(end.evaluate_by(engine), centre, robust_standard(x)[1])
+
+
+def _shortest(
+    problem: Problem,
+    x: np.ndarray,
+    curvature: Curvature | None,
+    heavy: tuple[np.ndarray, np.ndarray],
+    pilot: Pilot,
+    engine: Engine,
+) -> _Found | None:
     """The shape in whose coordinates the way to draws x[chain, draw, dim] is shortest, if any."""
     middle, dim = x.shape[1] // 2, x.shape[2]
     first, second = x[:, :middle].reshape(-1, dim), x[:, middle:].reshape(-1, dim)
     found: dict[str, _Found] = {}
     for name in SHAPES:
-        way = fit_shape(name, first)
+        way = fit_shape(name, Cloud(first, _worth(x[:, :middle]), curvature, heavy))
         if way is None:
             continue
         (seen,) = replace(problem, way=way).ends
@@ -110,13 +140,26 @@ def _shortest(problem: Problem, x: np.ndarray, pilot: Pilot, engine: Engine) -> 
     return replace(best, others=f"others: {', '.join(others)}" if others else "")
 
 
-def _is_worth_it(problem: Problem, pilot: Pilot, best: _Found, engine: Engine) -> bool:
-    """Whether a shape's coordinates are worth more than the model's own."""
-    (end,) = problem.ends
-    own = min(measure_families(end, pilot, engine).values())
+def _is_worth_it(best: _Found, own: float, unsettled: bool) -> bool:
+    """Whether a shape's coordinates are worth more than the model's own, with their length.
+
+    Where chains have not arrived lengths tell little: only what the density itself says counts.
+    """
     if best.is_heavy:
         return best.length < TUNING.no_longer * own
+    if unsettled and best.name == LINKS:
+        return best.length < TUNING.much_longer * own
     return own > REFERENCE_CHOICE.short and best.length < TUNING.shorter * own
+
+
+def _r_hat(x: np.ndarray) -> float:
+    """The largest R-hat of the coordinates of draws x[chain, draw, dim]."""
+    return float(np.max(autocorrelation.r_hat(np.moveaxis(x, 2, 0))))
+
+
+def _worth(x: np.ndarray) -> float:
+    """How many independent draws those x[chain, draw, dim] are worth in their worst coordinate."""
+    return float(np.min(autocorrelation.effective_sample_size(np.moveaxis(x, 2, 0))))
 
 
 def _is_heavy(way: Map) -> bool:
@@ -160,6 +203,30 @@ def _with_modes(reshaped: Reshaped, before: Pilot, engine: Engine) -> Pilot:
     mode = find_mode(evaluate, pilot.draws[highest])
     way = reshaped.problem.way
     assert way is not None
+    pilot = replace(pilot, modes=Modes(mode, mode.x[None]))
     old = to_latent(way, before.modes.mode.x[None])
-    summit = max(mode.log_density, float(evaluate(old)[0][0])) if np.isfinite(old).all() else np.inf
-    return replace(pilot, modes=Modes(mode, mode.x[None]), summit=summit)
+    summit = float(evaluate(old)[0][0])
+    if summit < mode.log_density or _do_chains_come_back(end, pilot, old, engine):
+        return pilot
+    return replace(pilot, summit=summit)
+
+
+def _do_chains_come_back(end: End, pilot: Pilot, summit: np.ndarray, engine: Engine) -> bool:
+    """Whether chains begun on the highest point found come down among the draws, and soon.
+
+    They do where it holds nothing of the mass, as the neck of a funnel. They would stay where the
+    density has a spike.
+    """
+    start = np.broadcast_to(summit, (engine.chains, summit.shape[1]))
+    size = None if pilot.rung.step_size is None else pilot.rung.step_size.value
+    rung = place_chains(
+        end.leg, end.lam, start, pilot.rung.whitening, engine, step_size=size
+    )
+    key = engine.key(KeyStream.FROM_SUMMIT)
+    for index in range(TUNING.blocks_to_come_back):
+        rung, trace, _ = advance(
+            end.leg, rung, jax.random.fold_in(key, index), engine, adapting=index == 0
+        )
+    low, high = np.quantile(pilot.log_density, [0.01, 0.99])
+    here = np.median(trace.log_density, axis=1)
+    return bool(np.mean((here > low) & (here < high)) > 0.5)

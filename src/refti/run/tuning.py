@@ -53,8 +53,11 @@ class CoordinatesChoiceTuning:
         0.2, "heaviness of a tail, five degrees, from which chains hardly reach its end otherwise"
     )
     no_longer: float = tuned(1.3, "times the way, that such coordinates may cost")
+    unsettled: float = tuned(1.1, "R-hat of the pilot above which its chains have not arrived")
+    much_longer: float = tuned(3.0, "times the way, that links may cost while they have not")
     turns: int = tuned(12, "most times that a map is fitted to the draws made in the one before")
     warmup: int = tuned(100, "iterations of chains that set out in new coordinates")
+    blocks_to_come_back: int = tuned(4, "in which chains begun on a spike come down, if it is none")
     shift: float = tuned(0.4, "spreads that draws may have moved by for the last to be a turn's")
     stretch: float = tuned(1.3, "times that they may have become wider or narrower for it")
 
