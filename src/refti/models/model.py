@@ -51,6 +51,7 @@ class Model:
         limits: what else decides where the density is zero, by name.
         recipe: how another process can make the model; None if it cannot.
         no_recipe: why it cannot, in words.
+        exact: the parameters whose distances to their bounds the density has to all digits.
     """
 
     space: Space
@@ -62,6 +63,7 @@ class Model:
     limits: Mapping[str, int]
     recipe: Recipe | None
     no_recipe: str
+    exact: frozenset[str]
 
     def __init__(
         self,
@@ -82,11 +84,12 @@ class Model:
         space = SupportedSpace(name_parameters(parameters, dim))
         others = shared_keywords(parameters, dim, start)
         with jax.enable_x64(True):
-            factors = {
+            traced = {
                 # The Jacobian belongs to the prior, so that it normalises in these coordinates.
                 role: trace_factor(function, role, space, dim, role != "log_likelihood")
                 for role, function in given.items()
             }
+            factors = {role: density for role, (density, _) in traced.items()}
             self._assemble(
                 space,
                 factors.get("log_density", ProductDensity(tuple(factors.values()))),
@@ -94,6 +97,7 @@ class Model:
                 unconstrain_start(space, start, takes_vector=dim is not None),
                 "JAX",
                 recipe=Recipe("refti.models.model:Model", (), {**given, **others}),
+                exact=frozenset().union(*(exact for _, exact in traced.values())),
             )
 
     @classmethod
@@ -109,11 +113,12 @@ class Model:
         limits: Mapping[str, int] | None = None,
         recipe: Recipe | None = None,
         no_recipe: str = "it was put together from parts",
+        exact: frozenset[str] = frozenset(),
     ) -> Model:
         """The model of a space and a density on it, whatever language they come from."""
         model = object.__new__(cls)
         begin = np.zeros(len(space.coordinates)) if start is None else start
-        model._assemble(space, density, prior, begin, source, rejections, limits, recipe, no_recipe)
+        model._assemble(space, density, prior, begin, source, rejections, limits, recipe, no_recipe, exact)
         return model
 
     def _assemble(
@@ -127,6 +132,7 @@ class Model:
         limits: Mapping[str, int] | None = None,
         recipe: Recipe | None = None,
         no_recipe: str = "",
+        exact: frozenset[str] = frozenset(),
     ) -> None:
         self.__dict__.update(
             space=space,
@@ -138,6 +144,7 @@ class Model:
             limits=limits or {},
             recipe=recipe,
             no_recipe="" if recipe is not None else no_recipe,
+            exact=exact,
         )
 
     @property

@@ -46,6 +46,15 @@ class Space(ABC):
     parameters: Mapping[str, Shaped]
     coordinates: tuple[str, ...]
 
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """The parameter that each coordinate belongs to, by its label."""
+        names = sorted(self.parameters, key=len, reverse=True)
+        return tuple(
+            next((name for name in names if label.startswith(name)), label)
+            for label in self.coordinates
+        )
+
     @abstractmethod
     def constrain_all(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """The parameters' values [n, *shape] at unconstrained coordinates x[n, dim]."""

@@ -17,6 +17,7 @@ from jaxtyping import Array, Float
 from refti.errors import ModelError
 from refti.models.density import TracedDensity, inner_constants, to_density
 from refti.models.determinism import trace_deterministic
+from refti.models.exact_edges import keep_edges
 from refti.models.recipe import copy_arrays
 from refti.models.space import Shaped, SupportedSpace
 from refti.models.supports import Support, check_parameters, real
@@ -105,8 +106,8 @@ def trace_factor(
     space: SupportedSpace,
     dim: int | None,
     with_jacobian: bool,
-) -> TracedDensity:
-    """The user's function of the parameters as a density of unconstrained coordinates."""
+) -> tuple[TracedDensity, frozenset[str]]:
+    """The user's function as a density of unconstrained coordinates, and whose edges are exact."""
     by_keyword = dim is None and wants_keywords(function, space.parameters)
 
     def of_unconstrained(x: Float[Array, " dim"]) -> Any:
@@ -137,7 +138,8 @@ def trace_factor(
             f"{first_line(error)} ({where(error)})."
         ) from error
     warn_of_32_bits(program, role, stacklevel=5)
-    return to_density(program)
+    program, exact = keep_edges(program, space.owners)
+    return to_density(program), exact
 
 
 def warn_of_32_bits(program: ClosedJaxpr, role: str, *, stacklevel: int) -> None:

@@ -1,0 +1,132 @@
+"""Exact edges: a program rewritten so that distances to bounds keep all their digits.
+
+Near an upper bound a parameter is rounded, and `1 - p` or `log1p(-p)` of it is wrong though the
+unconstrained coordinate knows it well. The program is run through once more, symbolically, and the
+logistic functions and exponentials in it, which are the maps from unconstrained coordinates to
+bounds, are followed with their edge forms through what does not hide them: shapes, constants added
+and multiplied, products, powers, selections. What is not known here is computed as it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, jaxprs_in_params
+
+from refti.models.edge_forms import ABOVE_ZERO, BELOW_ONE, Logarithm, Tracked, constant
+from refti.models.edge_rules import RULES, bind
+
+CALLS = {"jit", "pjit", "closed_call", "core_call"}
+# Their own derivatives only guard against what cannot happen to an exact logarithm.
+WITHOUT_RULE = {"xlogy", "xlog1py", "logit"}
+SEEDS = {"exp", "logistic"}
+
+
+def keep_edges(
+    closed: ClosedJaxpr, owners: Sequence[str]
+) -> tuple[ClosedJaxpr, frozenset[str]]:
+    """A program of the coordinates rewritten, and the parameters whose edges are now exact.
+
+    The program itself comes back where there is nothing to rewrite.
+
+    Args:
+        closed: a program of one vector, the unconstrained coordinates.
+        owners: the parameter that each coordinate belongs to.
+    """
+    names = list(dict.fromkeys(owners))
+    count = len(closed.consts)
+    tracer = _Tracer()
+
+    def function(*arguments: Any) -> list[Any]:
+        # Constants are arguments here, so that programs do not differ by the data they hold.
+        held = zip(map(constant, closed.consts), arguments[:count], strict=True)
+        consts = [Tracked(value, known=known.known) for known, value in held]
+        ids = np.array([names.index(owner) for owner in owners])
+        x = Tracked(arguments[count], owners=ids)
+        return [out.value for out in tracer.run(closed.jaxpr, consts, [x])]
+
+    shapes = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in closed.jaxpr.invars]
+    traced = jax.make_jaxpr(function)(*closed.consts, *shapes)
+    if not tracer.used:
+        return closed, frozenset()
+    inner = traced.jaxpr
+    program = inner.replace(
+        constvars=[*inner.constvars, *inner.invars[:count]],
+        invars=inner.invars[count:],
+        debug_info=None,
+    )
+    exact = frozenset(names[i] for i in tracer.used - tracer.lost)
+    return ClosedJaxpr(program, [*traced.consts, *closed.consts]), exact
+
+
+class _Tracer:
+    """Runs a program on tracked values; remembers whose edges were used, and whose were lost."""
+
+    def __init__(self) -> None:
+        self.used: set[int] = set()
+        self.lost: set[int] = set()
+
+    def run(
+        self, jaxpr: Jaxpr, consts: Sequence[Tracked], arguments: Sequence[Tracked]
+    ) -> list[Tracked]:
+        """What a program gives."""
+        values = dict(zip([*jaxpr.constvars, *jaxpr.invars], [*consts, *arguments], strict=True))
+
+        def read(atom: Any) -> Tracked:
+            return constant(atom.val) if isinstance(atom, Literal) else values[atom]
+
+        for equation in jaxpr.eqns:
+            found = self.step(equation, [read(atom) for atom in equation.invars])
+            values.update(zip(equation.outvars, found, strict=True))
+        return [read(atom) for atom in jaxpr.outvars]
+
+    def step(self, equation: Any, given: list[Tracked]) -> list[Tracked]:
+        """What one equation gives."""
+        name = equation.primitive.name
+        inner = next((p for p in equation.params.values() if isinstance(p, ClosedJaxpr)), None)
+        if inner is not None and _is_inlined(name, inner):
+            return self.run(inner.jaxpr, [constant(c) for c in inner.consts], given)
+        if next(iter(jaxprs_in_params(equation.params)), None) is not None:
+            self.lost |= {int(i) for one in given if one.forms for i in one.owners.flat}
+        owners = np.unique(np.concatenate([np.zeros(0, int), *(g.owners.ravel() for g in given)]))
+        found = None
+        if all(jnp.issubdtype(var.aval.dtype, jnp.number) for var in equation.outvars):
+            found = self.seed(name, given, owners)
+        if found is None and name in RULES:
+            found = RULES[name](equation, given)
+        if found is None:
+            found = [Tracked(value) for value in bind(equation, [one.value for one in given])]
+        return [one if one.owners.size else replace(one, owners=owners) for one in found]
+
+    def seed(self, name: str, given: list[Tracked], owners: np.ndarray) -> list[Tracked] | None:
+        """The maps to bounds, whose forms all others come from."""
+        if name not in SEEDS:
+            return None
+        x = given[0].value
+
+        def logarithm(make: Logarithm) -> Logarithm:
+            def used() -> Any:
+                self.used |= {int(i) for i in owners}
+                return make()
+
+            return used
+
+        if name == "exp":
+            return [Tracked(jnp.exp(x), {ABOVE_ZERO: logarithm(lambda: jnp.asarray(x))})]
+        forms = {
+            ABOVE_ZERO: logarithm(lambda: jax.nn.log_sigmoid(x)),
+            BELOW_ONE: logarithm(lambda: jax.nn.log_sigmoid(-x)),
+        }
+        return [Tracked(jax.lax.logistic(x), forms, is_share=True)]
+
+
+def _is_inlined(name: str, inner: ClosedJaxpr) -> bool:
+    """Whether a call is run as if what it calls stood in its place."""
+    if name == "custom_jvp_call":
+        return inner.jaxpr.debug_info.func_name in WITHOUT_RULE
+    return name in CALLS
