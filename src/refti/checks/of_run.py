@@ -1,7 +1,8 @@
-"""Checks of what the run tells beside its draws: its end, the modes, the peak, prior and solver."""
+"""Checks of what the run tells beside its draws: its end, modes, peak, bounds, prior and solver."""
 
 from __future__ import annotations
 
+from collections.abc import Container, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -53,6 +54,36 @@ def check_solver(stopped: float) -> Check:
         "on the path, which counted as density zero, so the evidence may be too low; raise "
         "solver_limit= of refti.from_stan (--solver-limit), or use a solver for stiff equations, "
         "such as ode_bdf",
+    )
+
+
+def check_rounding(
+    x: np.ndarray, back: np.ndarray, owners: Sequence[str], exact: Container[str]
+) -> Check:
+    """Whether next to no draw lies where rounding has eaten a parameter's distance to a bound.
+
+    Args:
+        x: draws x[n, dim] of the posterior.
+        back: their coordinates after the way to the parameters and back; not finite where none.
+        owners: the parameter that each coordinate belongs to.
+        exact: parameters whose distances the density knows without their rounded values.
+    """
+    with np.errstate(invalid="ignore"):
+        rounded = ~(np.abs(back - x) <= TUNING.round_trip)
+    shares = {
+        name: float(rounded[:, np.array(owners) == name].any(axis=1).mean())
+        for name in dict.fromkeys(owners)
+        if name not in exact
+    }
+    worst = max(shares, key=lambda name: shares[name], default="")
+    return at_most(
+        "rounding",
+        shares.get(worst, 0.0),
+        TUNING.most_rounded,
+        f"at this share of the draws {worst!r} is so near a bound that rounding has eaten its "
+        "distance to it, and the density there is not the model's; write a refti.Model whose "
+        f"function asks for the exact distance ({worst}_to_upper, {worst}_to_lower, for a simplex "
+        f"log_{worst}), or reparametrise the model, such as by the logit",
     )
 
 

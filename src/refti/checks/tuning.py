@@ -29,6 +29,17 @@ class CheckTuning:
         10.0, "nats beside the dimension by which a peak may stand above the draws"
     )
     most_stopped: float = tuned(0.001, "share of the path's evaluations that solvers gave up")
+    most_rounded: float = tuned(
+        0.0005,
+        "share of draws at which rounding eats the distance to a bound; a rounded density ends "
+        "soon after, and a Beta(0.15, 0.15), of which 0.2 % lie beyond, has such a share",
+    )
+    round_trip: float = tuned(
+        0.01,
+        "change of a coordinate on its way to the parameter and back from which the value is "
+        "called rounded: a hundredth of the distance to the bound",
+    )
+    rounded_draws: int = tuned(10_000, "that are looked at for this")
     prior_tolerance: float = tuned(0.05, "nats by which a prior's log integral may differ from 0")
 
     fewest_in_tail: int = tuned(5, "weights in a tail; of fewer nothing can be said")

@@ -110,7 +110,10 @@ def _sum(equation: Any, given: list[Tracked], *, sign: int = 1) -> list[Tracked]
     else:
         return None
     (value,) = bind(equation, [left.value, right.value])
-    plain = Tracked(value, _fitted(forms, value), None if known is None else (known, known))
+    is_rest = sign < 0 and left.uniform == 1 and right.is_share
+    plain = Tracked(
+        value, _fitted(forms, value), None if known is None else (known, known), is_rest
+    )
     constants = [one.uniform for one in given if one.uniform is not None]
     return [plain if 0.0 in constants or known is not None else without_constant(plain)]
 

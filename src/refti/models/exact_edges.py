@@ -10,7 +10,7 @@ and multiplied, products, powers, selections. What is not known here is computed
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -27,9 +27,33 @@ WITHOUT_RULE = {"xlogy", "xlog1py", "logit"}
 SEEDS = {"exp", "logistic"}
 
 
-def keep_edges(
-    closed: ClosedJaxpr, owners: Sequence[str]
-) -> tuple[ClosedJaxpr, frozenset[str]]:
+@dataclass(frozen=True)
+class Edges:
+    """Whose distances to bounds a density has to all digits, by the names of the parameters.
+
+    Attributes:
+        kept: those that the rewritten program has so.
+        hidden: those that go into loops, or other operations that are not looked into.
+        asked: those that the function asked for by name.
+    """
+
+    kept: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
+    asked: frozenset[str] = frozenset()
+
+    @property
+    def exact(self) -> frozenset[str]:
+        """Those that are exact wherever they matter, as far as is known."""
+        return self.asked | (self.kept - self.hidden)
+
+    def __or__(self, other: Edges) -> Edges:
+        """The edges of a product."""
+        return Edges(
+            self.kept | other.kept, self.hidden | other.hidden, self.asked | other.asked
+        )
+
+
+def keep_edges(closed: ClosedJaxpr, owners: Sequence[str]) -> tuple[ClosedJaxpr, Edges]:
     """A program of the coordinates rewritten, and the parameters whose edges are now exact.
 
     The program itself comes back where there is nothing to rewrite.
@@ -39,37 +63,39 @@ def keep_edges(
         owners: the parameter that each coordinate belongs to.
     """
     names = list(dict.fromkeys(owners))
-    count = len(closed.consts)
-    tracer = _Tracer()
+    ids = np.array([names.index(owner) for owner in owners])
+    count, tracer = len(closed.consts), _Tracer()
 
     def function(*arguments: Any) -> list[Any]:
         # Constants are arguments here, so that programs do not differ by the data they hold.
-        held = zip(map(constant, closed.consts), arguments[:count], strict=True)
-        consts = [Tracked(value, known=known.known) for known, value in held]
-        ids = np.array([names.index(owner) for owner in owners])
+        held = zip(closed.consts, arguments[:count], strict=True)
+        consts = [replace(constant(known), value=value) for known, value in held]
         x = Tracked(arguments[count], owners=ids)
         return [out.value for out in tracer.run(closed.jaxpr, consts, [x])]
 
     shapes = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in closed.jaxpr.invars]
-    traced = jax.make_jaxpr(function)(*closed.consts, *shapes)
-    if not tracer.used:
-        return closed, frozenset()
+    try:
+        traced = jax.make_jaxpr(function)(*closed.consts, *shapes)
+    except Exception:  # an operation that cannot be run again: the program is right as it is
+        return closed, Edges()
+    kept, hidden = (frozenset(names[i] for i in ids) for ids in (tracer.used, tracer.hidden))
+    if not kept:
+        return closed, Edges(hidden=hidden)
     inner = traced.jaxpr
     program = inner.replace(
         constvars=[*inner.constvars, *inner.invars[:count]],
         invars=inner.invars[count:],
-        debug_info=None,
+        debug_info=closed.jaxpr.debug_info,
     )
-    exact = frozenset(names[i] for i in tracer.used - tracer.lost)
-    return ClosedJaxpr(program, [*traced.consts, *closed.consts]), exact
+    return ClosedJaxpr(program, [*traced.consts, *closed.consts]), Edges(kept, hidden)
 
 
 class _Tracer:
-    """Runs a program on tracked values; remembers whose edges were used, and whose were lost."""
+    """Runs a program on tracked values; remembers whose edges were used, and whose were hidden."""
 
     def __init__(self) -> None:
         self.used: set[int] = set()
-        self.lost: set[int] = set()
+        self.hidden: set[int] = set()
 
     def run(
         self, jaxpr: Jaxpr, consts: Sequence[Tracked], arguments: Sequence[Tracked]
@@ -92,7 +118,7 @@ class _Tracer:
         if inner is not None and _is_inlined(name, inner):
             return self.run(inner.jaxpr, [constant(c) for c in inner.consts], given)
         if next(iter(jaxprs_in_params(equation.params)), None) is not None:
-            self.lost |= {int(i) for one in given if one.forms for i in one.owners.flat}
+            self.hidden |= {int(i) for one in given if one.forms for i in one.owners.flat}
         owners = np.unique(np.concatenate([np.zeros(0, int), *(g.owners.ravel() for g in given)]))
         found = None
         if all(jnp.issubdtype(var.aval.dtype, jnp.number) for var in equation.outvars):

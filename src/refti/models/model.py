@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import jax
@@ -97,7 +99,7 @@ class Model:
                 unconstrain_start(space, start, takes_vector=dim is not None),
                 "JAX",
                 recipe=Recipe("refti.models.model:Model", (), {**given, **others}),
-                exact=frozenset().union(*(exact for _, exact in traced.values())),
+                exact=reduce(or_, (edges for _, edges in traced.values())).exact,
             )
 
     @classmethod

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,10 @@ from jaxtyping import Array, Float
 from refti.errors import ModelError
 from refti.models.density import TracedDensity, inner_constants, to_density
 from refti.models.determinism import trace_deterministic
-from refti.models.exact_edges import keep_edges
+from refti.models.edges import Values
+from refti.models.exact_edges import Edges, keep_edges
 from refti.models.recipe import copy_arrays
-from refti.models.space import Shaped, SupportedSpace
+from refti.models.space import SupportedSpace
 from refti.models.supports import Support, check_parameters, real
 
 _PACKAGE = str(Path(__file__).parents[1])
@@ -106,16 +108,26 @@ def trace_factor(
     space: SupportedSpace,
     dim: int | None,
     with_jacobian: bool,
-) -> tuple[TracedDensity, frozenset[str]]:
+) -> tuple[TracedDensity, Edges]:
     """The user's function as a density of unconstrained coordinates, and whose edges are exact."""
-    by_keyword = dim is None and wants_keywords(function, space.parameters)
+    keywords = None if dim is not None else wanted_keywords(function, space)
+    asked: set[str] = set()
 
     def of_unconstrained(x: Float[Array, " dim"]) -> Any:
         values, jacobian = space.constrained(x)
+
+        def edge(name: str) -> Any:
+            exact = space.edge(x, name)
+            asked.add(space.edges[name])
+            return exact
+
+        values = Values(values, edge)
         if dim is not None:
             value = function(values["x"])
+        elif keywords is not None:
+            value = function(**{name: values[name] for name in keywords})
         else:
-            value = function(**values) if by_keyword else function(values)
+            value = function(values)
         _check_output(value, role)
         return jnp.reshape(value, ()) + (jacobian if with_jacobian else 0.0)
 
@@ -138,8 +150,8 @@ def trace_factor(
             f"{first_line(error)} ({where(error)})."
         ) from error
     warn_of_32_bits(program, role, stacklevel=5)
-    program, exact = keep_edges(program, space.owners)
-    return to_density(program), exact
+    program, edges = keep_edges(program, space.owners)
+    return to_density(program), replace(edges, asked=frozenset(asked))
 
 
 def warn_of_32_bits(program: ClosedJaxpr, role: str, *, stacklevel: int) -> None:
@@ -153,14 +165,21 @@ def warn_of_32_bits(program: ClosedJaxpr, role: str, *, stacklevel: int) -> None
         )
 
 
-def wants_keywords(function: Callable[..., Any], parameters: Mapping[str, Shaped]) -> bool:
-    """Whether the function takes the parameters as arguments of their names."""
+def wanted_keywords(function: Callable[..., Any], space: SupportedSpace) -> list[str] | None:
+    """The parameters and edges that a function takes by name; None if it takes one dictionary.
+
+    A parameter of which it asks for an edge may be left out.
+    """
     try:
         arguments = inspect.signature(function).parameters
     except (TypeError, ValueError):
-        return False
+        return None
     required = {name for name, a in arguments.items() if a.default is a.empty}
-    return set(parameters) <= set(arguments) and required <= set(parameters)
+    edges = {name for name in required if name in space.edges}
+    covered = {space.edges[name] for name in edges} | set(arguments)
+    if not set(space.parameters) <= covered or not required <= {*space.parameters, *edges}:
+        return None
+    return [name for name in arguments if name in space.parameters or name in edges]
 
 
 def _check_output(value: Any, role: str) -> None:
