@@ -120,3 +120,18 @@ def check_prior_integral(estimate: Estimate) -> Check:
             "check_prior=False"
         )
     return at_most("prior", abs(estimate.value), allowed, advice)
+
+
+def check_witness(first: Estimate, second: Estimate, way: str, why_not: str) -> Check:
+    """Whether the estimate along another way agrees with the first, if there is one."""
+    distance = float("nan")
+    advice = f"no second estimate was made: {why_not}"
+    if not why_not:
+        error = max(float(np.hypot(first.error, second.error)), 1e-9 * max(1, abs(first.value)))
+        distance = abs(first.value - second.value) / error
+        advice = (
+            f"a second estimate, by {way}, is {second.value:.3f} ± {second.error:.3f}, so many "
+            "errors from the first: one of them has missed part of the posterior, or the prior "
+            "does not integrate to 1; look for other modes and heavy tails"
+        )
+    return at_most("witness", distance, TUNING.most_distance, advice)

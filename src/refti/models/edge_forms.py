@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import jax.numpy as jnp
@@ -41,15 +42,21 @@ class Tracked:
     is_share: bool = False
     owners: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
 
+    def __post_init__(self) -> None:
+        # A form may be asked for many times over, and every form of others that it is made of.
+        object.__setattr__(self, "forms", {key: cache(log) for key, log in self.forms.items()})
+
     @property
     def uniform(self) -> float | None:
-        """The one number that all elements are, or None."""
-        return self.known[0] if self.known is not None and self.known[0] == self.known[1] else None
+        """The one finite number that all elements are, or None."""
+        if self.known is None or self.known[0] != self.known[1] or not np.isfinite(self.known[0]):
+            return None
+        return self.known[0]
 
     @property
     def logarithm(self) -> Logarithm | None:
         """The exact logarithm, where it is known."""
-        if self.known is not None and 0 < self.known[0] and self.known[1] < np.inf:
+        if self.known is not None and self.known[0] > 0 and self.known[1] < np.inf:
             return lambda: jnp.log(jnp.asarray(self.value))
         return self.forms.get(ABOVE_ZERO)
 
@@ -63,7 +70,7 @@ class Tracked:
     def lies_in_shares(self) -> bool:
         """Whether every element lies between 0 and 1, that of a constant too."""
         return self.is_share or (
-            self.known is not None and 0 <= self.known[0] and self.known[1] <= 1
+            self.known is not None and self.known[0] >= 0 and self.known[1] <= 1
         )
 
 

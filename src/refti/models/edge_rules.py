@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -11,36 +11,36 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from refti.models.edge_arithmetic import (
+    bind,
+    fitted,
+    negative_rule,
+    power_rule,
+    product_rule,
+    running_product_rule,
+    sum_rule,
+)
 from refti.models.edge_forms import (
     ABOVE_ZERO,
-    BELOW_ONE,
     GUARD,
     TINY,
     Key,
     Logarithm,
     Tracked,
     negated,
-    scaled,
     share,
     shifted,
-    without_constant,
 )
 
 Rule = Callable[[Any, list[Tracked]], list[Tracked] | None]
-
-
-def bind(equation: Any, values: list[Any]) -> list[Any]:
-    """What an equation gives for plain values."""
-    parameters = equation.primitive.get_bind_params(equation.params)
-    with equation.ctx.manager:  # such as the precision of its products
-        found = equation.primitive.bind(*values, **parameters)
-    return list(found) if equation.primitive.multiple_results else [found]
 
 
 def _same_elements(equation: Any, given: list[Tracked]) -> list[Tracked] | None:
     """Of an operation that only moves elements about."""
     first, rest = given[0], [one.value for one in given[1:]]
     if not (first.forms or first.known or first.owners.size) or _loses_digits(equation):
+        return None
+    if equation.params.get("fill_value") is not None:  # is no logarithm
         return None
     values, owners = bind(equation, [first.value, *rest]), _moved_owners(equation, given)
 
@@ -96,80 +96,6 @@ def _joined(equation: Any, given: list[Tracked], *, others: int = 0) -> list[Tra
     return [Tracked(value, forms)]
 
 
-def _sum(equation: Any, given: list[Tracked], *, sign: int = 1) -> list[Tracked] | None:
-    """Of a sum or difference with a constant."""
-    left, right = given
-    forms: Mapping[Key, Logarithm] = {}
-    known = None
-    if left.uniform is not None and right.uniform is not None:
-        known = left.uniform + sign * right.uniform
-    elif right.uniform is not None and left.forms:
-        forms = shifted(left.forms, sign * right.uniform)
-    elif left.uniform is not None and right.forms:
-        forms = shifted(right.forms if sign > 0 else negated(right.forms), left.uniform)
-    else:
-        return None
-    (value,) = bind(equation, [left.value, right.value])
-    is_rest = sign < 0 and left.uniform == 1 and right.is_share
-    plain = Tracked(
-        value, _fitted(forms, value), None if known is None else (known, known), is_rest
-    )
-    constants = [one.uniform for one in given if one.uniform is not None]
-    return [plain if 0.0 in constants or known is not None else without_constant(plain)]
-
-
-def _negative(equation: Any, given: list[Tracked]) -> list[Tracked] | None:
-    known = None if given[0].known is None else (-given[0].known[1], -given[0].known[0])
-    return [Tracked(-given[0].value, negated(given[0].forms), known)]
-
-
-def _product(equation: Any, given: list[Tracked], *, power: int = 1) -> list[Tracked] | None:
-    """Of a product, or of a quotient where the power of the second factor is -1."""
-    left, right = given
-    known: tuple[float, float] | None = None
-    forms: dict[Key, Logarithm] = {}
-    is_share = False
-    if left.uniform is not None and right.uniform is not None and right.uniform != 0:
-        known = (left.uniform * right.uniform**power,) * 2
-    elif left.forms and right.known is not None:
-        forms = scaled(left.forms, right, power)
-    elif right.forms and left.known is not None and power == 1:
-        forms = scaled(right.forms, left, 1)
-    elif left.logarithm is not None and right.logarithm is not None:
-        first, second = left.logarithm, right.logarithm
-        forms = {ABOVE_ZERO: lambda: first() + power * second()}
-        is_share = power == 1 and left.lies_in_shares and right.lies_in_shares
-        rests = [one.logarithm_of(BELOW_ONE) for one in given]
-        if is_share and all(rests):
-            # 1 - (1 - a) (1 - b) = a + (1 - a) b, without a difference
-            forms[BELOW_ONE] = lambda: jnp.logaddexp(rests[0](), first() + rests[1]())  # type: ignore[misc]
-    if known is None and not forms:
-        return None
-    (value,) = bind(equation, [left.value, right.value])
-    forms = _fitted(forms, value)
-    return [share(value, forms) if is_share else Tracked(value, forms, known)]
-
-
-def _power(equation: Any, given: list[Tracked], *, exponent: float | None) -> list[Tracked] | None:
-    """Of a power of something above zero."""
-    log = given[0].forms.get(ABOVE_ZERO)
-    if log is None:
-        return None
-    times = given[1].value if len(given) > 1 else equation.params.get("y", exponent)
-    (value,) = bind(equation, [one.value for one in given])
-    return [Tracked(value, _fitted({ABOVE_ZERO: lambda: log() * times}, value))]
-
-
-def _running_product(equation: Any, given: list[Tracked]) -> list[Tracked] | None:
-    log = given[0].forms.get(ABOVE_ZERO)
-    if log is None:
-        return None
-    (value,) = bind(equation, [given[0].value])
-    parameters = equation.params
-    forms = {ABOVE_ZERO: lambda: jax.lax.cumsum(log(), **parameters)}
-    return [share(value, forms) if given[0].is_share else Tracked(value, forms)]
-
-
 def _log(equation: Any, given: list[Tracked], *, plus: float = 0.0) -> list[Tracked] | None:
     """The logarithm itself, where it is exactly known."""
     forms = given[0].forms if plus == 0 else shifted(given[0].forms, plus)
@@ -191,7 +117,11 @@ def _comparison(
     sign = next((side for bound, side in forms if bound == 0), None)
     if sign is None:
         return None
-    return [Tracked(jnp.full(equation.outvars[0].aval.shape, compare(sign, 0)))]
+    inside, at_bound = compare(sign, 0), compare(0, 0)
+    found = jnp.full(equation.outvars[0].aval.shape, inside)
+    if inside != at_bound:  # where a mask, such as exp(-inf), has put it
+        found = jnp.where(jnp.isneginf(forms[0.0, sign]()), at_bound, found)
+    return [Tracked(found)]
 
 
 def _guard(equation: Any, given: list[Tracked], *, side: int) -> list[Tracked] | None:
@@ -199,21 +129,18 @@ def _guard(equation: Any, given: list[Tracked], *, side: int) -> list[Tracked] |
     limit, bounded = sorted(given, key=lambda one: bool(one.forms))
     if limit.uniform is None:
         return None
-    for bound, sign in bounded.forms:
+    for (bound, sign), log in bounded.forms.items():
         beyond = side * (limit.uniform - bound)
         if sign == side and beyond <= max(GUARD * abs(bound), TINY):
             (value,) = bind(equation, [one.value for one in given])
-            return [Tracked(value, _fitted(bounded.forms, value), None, bounded.is_share)]
+            forms = {**bounded.forms, (bound, sign): _off_bound(log, max(beyond, TINY))}
+            return [Tracked(value, fitted(forms, value), None, bounded.is_share)]
     return None
 
 
-def _fitted(forms: Mapping[Key, Logarithm], value: Any) -> dict[Key, Logarithm]:
-    """The forms with logarithms of the value's own shape, for scalars go with any."""
-
-    def fitted(log: Logarithm) -> Logarithm:
-        return lambda: jnp.broadcast_to(log(), jnp.shape(value))
-
-    return {key: fitted(log) for key, log in forms.items()}
+def _off_bound(log: Logarithm, distance: float) -> Logarithm:
+    """The logarithm of a distance that is no less than so much where it was nothing at all."""
+    return lambda: jnp.where(jnp.isneginf(log()), np.log(distance), log())
 
 
 _MOVED = "broadcast_in_dim reshape squeeze slice transpose rev copy copy_p split dynamic_slice"
@@ -221,17 +148,17 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys([*_MOVED.split(), "gather", "convert_element_type"], _same_elements),
     **dict.fromkeys(["concatenate", "stack", "pad"], _joined),
     "select_n": partial(_joined, others=1),
-    "add": _sum,
-    "add_any": _sum,
-    "sub": partial(_sum, sign=-1),
-    "neg": _negative,
-    "mul": _product,
-    "div": partial(_product, power=-1),
-    "sqrt": partial(_power, exponent=0.5),
-    "rsqrt": partial(_power, exponent=-0.5),
-    "square": partial(_power, exponent=2.0),
-    **dict.fromkeys(["integer_pow", "pow"], partial(_power, exponent=None)),
-    "cumprod": _running_product,
+    "add": sum_rule,
+    "add_any": sum_rule,
+    "sub": partial(sum_rule, sign=-1),
+    "neg": negative_rule,
+    "mul": product_rule,
+    "div": partial(product_rule, power=-1),
+    "sqrt": partial(power_rule, exponent=0.5),
+    "rsqrt": partial(power_rule, exponent=-0.5),
+    "square": partial(power_rule, exponent=2.0),
+    **dict.fromkeys(["integer_pow", "pow"], partial(power_rule, exponent=None)),
+    "cumprod": running_product_rule,
     "log": _log,
     "log1p": partial(_log, plus=1.0),
     **{

@@ -24,9 +24,7 @@ LogDistance = Callable[[Float[Array, "..."]], Float[Array, "..."]]
 
 def edge_names(supports: Mapping[str, Support]) -> dict[str, str]:
     """The parameter of each edge that a function may ask for by name."""
-    found = {
-        edge: name for name, support in supports.items() for edge in _edges_of(name, support)
-    }
+    found = {edge: name for name, support in supports.items() for edge in _edges_of(name, support)}
     return {edge: name for edge, name in found.items() if edge not in supports}
 
 

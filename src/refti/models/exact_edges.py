@@ -18,8 +18,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, jaxprs_in_params
 
+from refti.models.edge_arithmetic import bind, has_all_digits
 from refti.models.edge_forms import ABOVE_ZERO, BELOW_ONE, Logarithm, Tracked, constant
-from refti.models.edge_rules import RULES, bind
+from refti.models.edge_rules import RULES
 
 CALLS = {"jit", "pjit", "closed_call", "core_call"}
 # Their own derivatives only guard against what cannot happen to an exact logarithm.
@@ -34,23 +35,21 @@ class Edges:
     Attributes:
         kept: those that the rewritten program has so.
         hidden: those that go into loops, or other operations that are not looked into.
-        asked: those that the function asked for by name.
+        wanted: those that the function asked for by name.
     """
 
     kept: frozenset[str] = frozenset()
     hidden: frozenset[str] = frozenset()
-    asked: frozenset[str] = frozenset()
+    wanted: frozenset[str] = frozenset()
 
     @property
     def exact(self) -> frozenset[str]:
         """Those that are exact wherever they matter, as far as is known."""
-        return self.asked | (self.kept - self.hidden)
+        return self.wanted | (self.kept - self.hidden)
 
     def __or__(self, other: Edges) -> Edges:
         """The edges of a product."""
-        return Edges(
-            self.kept | other.kept, self.hidden | other.hidden, self.asked | other.asked
-        )
+        return Edges(self.kept | other.kept, self.hidden | other.hidden, self.wanted | other.wanted)
 
 
 def keep_edges(closed: ClosedJaxpr, owners: Sequence[str]) -> tuple[ClosedJaxpr, Edges]:
@@ -115,25 +114,22 @@ class _Tracer:
         """What one equation gives."""
         name = equation.primitive.name
         inner = next((p for p in equation.params.values() if isinstance(p, ClosedJaxpr)), None)
-        if inner is not None and _is_inlined(name, inner):
+        if inner is not None and _is_inlined(name, inner, given):
             return self.run(inner.jaxpr, [constant(c) for c in inner.consts], given)
-        if next(iter(jaxprs_in_params(equation.params)), None) is not None:
+        if next(iter(jaxprs_in_params(equation.params)), None) is not None or "callback" in name:
             self.hidden |= {int(i) for one in given if one.forms for i in one.owners.flat}
         owners = np.unique(np.concatenate([np.zeros(0, int), *(g.owners.ravel() for g in given)]))
         found = None
-        if all(jnp.issubdtype(var.aval.dtype, jnp.number) for var in equation.outvars):
-            found = self.seed(name, given, owners)
-        if found is None and name in RULES:
+        if name in SEEDS and has_all_digits(equation):
+            found = [self.seed(name, given[0].value, owners)]
+        elif name in RULES:
             found = RULES[name](equation, given)
         if found is None:
             found = [Tracked(value) for value in bind(equation, [one.value for one in given])]
         return [one if one.owners.size else replace(one, owners=owners) for one in found]
 
-    def seed(self, name: str, given: list[Tracked], owners: np.ndarray) -> list[Tracked] | None:
+    def seed(self, name: str, x: Any, owners: np.ndarray) -> Tracked:
         """The maps to bounds, whose forms all others come from."""
-        if name not in SEEDS:
-            return None
-        x = given[0].value
 
         def logarithm(make: Logarithm) -> Logarithm:
             def used() -> Any:
@@ -143,16 +139,17 @@ class _Tracer:
             return used
 
         if name == "exp":
-            return [Tracked(jnp.exp(x), {ABOVE_ZERO: logarithm(lambda: jnp.asarray(x))})]
+            return Tracked(jnp.exp(x), {ABOVE_ZERO: logarithm(lambda: jnp.asarray(x))})
         forms = {
             ABOVE_ZERO: logarithm(lambda: jax.nn.log_sigmoid(x)),
             BELOW_ONE: logarithm(lambda: jax.nn.log_sigmoid(-x)),
         }
-        return [Tracked(jax.lax.logistic(x), forms, is_share=True)]
+        return Tracked(jax.lax.logistic(x), forms, is_share=True)
 
 
-def _is_inlined(name: str, inner: ClosedJaxpr) -> bool:
+def _is_inlined(name: str, inner: ClosedJaxpr, given: list[Tracked]) -> bool:
     """Whether a call is run as if what it calls stood in its place."""
     if name == "custom_jvp_call":
-        return inner.jaxpr.debug_info.func_name in WITHOUT_RULE
+        is_known = inner.jaxpr.debug_info.func_name in WITHOUT_RULE
+        return is_known and any(one.forms for one in given)
     return name in CALLS

@@ -120,7 +120,9 @@ class Model:
         """The model of a space and a density on it, whatever language they come from."""
         model = object.__new__(cls)
         begin = np.zeros(len(space.coordinates)) if start is None else start
-        model._assemble(space, density, prior, begin, source, rejections, limits, recipe, no_recipe, exact)
+        model._assemble(
+            space, density, prior, begin, source, rejections, limits, recipe, no_recipe, exact
+        )
         return model
 
     def _assemble(

@@ -111,14 +111,14 @@ def trace_factor(
 ) -> tuple[TracedDensity, Edges]:
     """The user's function as a density of unconstrained coordinates, and whose edges are exact."""
     keywords = None if dim is not None else wanted_keywords(function, space)
-    asked: set[str] = set()
+    wanted: set[str] = set()
 
     def of_unconstrained(x: Float[Array, " dim"]) -> Any:
         values, jacobian = space.constrained(x)
 
         def edge(name: str) -> Any:
             exact = space.edge(x, name)
-            asked.add(space.edges[name])
+            wanted.add(space.edges[name])
             return exact
 
         values = Values(values, edge)
@@ -151,7 +151,7 @@ def trace_factor(
         ) from error
     warn_of_32_bits(program, role, stacklevel=5)
     program, edges = keep_edges(program, space.owners)
-    return to_density(program), replace(edges, asked=frozenset(asked))
+    return to_density(program), replace(edges, wanted=frozenset(wanted))
 
 
 def warn_of_32_bits(program: ClosedJaxpr, role: str, *, stacklevel: int) -> None:
