@@ -12,7 +12,9 @@ from refti.checks.of_run import (
     check_modes,
     check_peak,
     check_prior_integral,
+    check_rounding,
     check_solver,
+    check_witness,
 )
 from refti.estimators import Estimate
 
@@ -68,3 +70,50 @@ def test_modes_without_a_chain_and_solvers_that_were_stopped():
     assert not check_modes(9, 8).ok
     assert check_solver(0.0005).ok
     assert not check_solver(0.002).ok
+
+
+OWNERS = ("p", "p", "s")
+
+
+@pytest.mark.parametrize(
+    ("lost", "exact", "ok"),
+    [
+        ({}, (), True),
+        ({(0, 1): np.nan}, (), True),  # 1 of 4,000 draws
+        ({(0, 1): np.nan, (5, 0): 33.0, (9, 1): np.inf}, (), False),
+        ({(0, 1): np.nan, (5, 0): 33.0, (9, 1): np.inf}, ("p",), True),
+        ({(0, 2): np.nan, (5, 2): 33.0, (9, 2): np.inf}, ("p",), False),
+    ],
+    ids=["none", "one", "three", "known exactly", "of another"],
+)
+def test_draws_that_rounding_has_eaten(lost, exact, ok):
+    x = np.random.default_rng(0).normal(size=(4_000, 3))
+    back = x + 1e-6
+    for place, value in lost.items():
+        back[place] = value
+    found = check_rounding(x, back, OWNERS, exact)
+    assert found.ok is ok
+    assert found.value == pytest.approx(len(lost) * (not ok or not exact) / 4_000)
+    if not ok:
+        name = "s" if exact else "p"
+        assert f"{name}_to_upper" in found.advice
+
+
+def test_a_second_witness_disagrees_beyond_both_errors():
+    first = Estimate(-3.0, 0.3)
+    assert check_witness(first, Estimate(-4.9, 0.4), "a way", "").ok  # 3.8 errors
+    found = check_witness(first, Estimate(-5.1, 0.4), "a way", "")
+    assert not found.ok
+    assert found.value == pytest.approx(4.2)
+    assert "-5.100" in found.advice
+    assert "a way" in found.advice
+
+
+def test_a_witness_that_was_not_heard_is_no_witness():
+    found = check_witness(Estimate(0.0, 0.1), Estimate(0.0, 0.1), "a way", "it rained")
+    assert not found.ok
+    assert found.advice == "no second estimate was made: it rained"
+
+
+def test_equal_witnesses_without_errors_agree():
+    assert check_witness(Estimate(1.0, 0.0), Estimate(1.0 + 1e-12, 0.0), "a way", "").ok

@@ -133,7 +133,10 @@ def _guard(equation: Any, given: list[Tracked], *, side: int) -> list[Tracked] |
         beyond = side * (limit.uniform - bound)
         if sign == side and beyond <= max(GUARD * abs(bound), TINY):
             (value,) = bind(equation, [one.value for one in given])
-            forms = {**bounded.forms, (bound, sign): _off_bound(log, max(beyond, TINY))}
+            forms = {
+                **bounded.forms,
+                (bound, sign): _off_bound(log, beyond if beyond > 0 else TINY),
+            }
             return [Tracked(value, fitted(forms, value), None, bounded.is_share)]
     return None
 

@@ -148,8 +148,23 @@ class _Tracer:
 
 
 def _is_inlined(name: str, inner: ClosedJaxpr, given: list[Tracked]) -> bool:
-    """Whether a call is run as if what it calls stood in its place."""
+    """Whether a call is run as if what it calls stood in its place.
+
+    Others are left as they are, so that programs that call the same are told to be the same.
+    """
+    has_forms = any(one.forms for one in given)
     if name == "custom_jvp_call":
-        is_known = inner.jaxpr.debug_info.func_name in WITHOUT_RULE
-        return is_known and any(one.forms for one in given)
-    return name in CALLS
+        return has_forms and inner.jaxpr.debug_info.func_name in WITHOUT_RULE
+    return name in CALLS and (has_forms or _has_seed(inner.jaxpr))
+
+
+def _has_seed(jaxpr: Jaxpr) -> bool:
+    """Whether a map to bounds stands in a program, or in one that it calls."""
+    return any(
+        equation.primitive.name in SEEDS
+        or (
+            equation.primitive.name in CALLS
+            and any(_has_seed(inner) for inner in jaxprs_in_params(equation.params))
+        )
+        for equation in jaxpr.eqns
+    )

@@ -186,7 +186,8 @@ class SupportedSpace(Space):
         """
         if all(support.constraint is constraints.real for support in self.supports.values()):
             return x
-        return np.asarray(self._unconstrain_all(self._constrain_all(jnp.asarray(x))))
+        with jax.enable_x64(True):
+            return np.asarray(self._unconstrain_all(self._constrain_all(jnp.asarray(x))))
 
     @cached_property
     def _constrain_all(self) -> Any:
