@@ -72,31 +72,12 @@ def test_modes_without_a_chain_and_solvers_that_were_stopped():
     assert not check_solver(0.002).ok
 
 
-OWNERS = ("p", "p", "s")
-
-
-@pytest.mark.parametrize(
-    ("lost", "exact", "ok"),
-    [
-        ({}, (), True),
-        ({(0, 1): np.nan}, (), True),  # 1 of 4,000 draws
-        ({(0, 1): np.nan, (5, 0): 33.0, (9, 1): np.inf}, (), False),
-        ({(0, 1): np.nan, (5, 0): 33.0, (9, 1): np.inf}, ("p",), True),
-        ({(0, 2): np.nan, (5, 2): 33.0, (9, 2): np.inf}, ("p",), False),
-    ],
-    ids=["none", "one", "three", "known exactly", "of another"],
-)
-def test_draws_that_rounding_has_eaten(lost, exact, ok):
-    x = np.random.default_rng(0).normal(size=(4_000, 3))
-    back = x + 1e-6
-    for place, value in lost.items():
-        back[place] = value
-    found = check_rounding(x, back, OWNERS, exact)
-    assert found.ok is ok
-    assert found.value == pytest.approx(len(lost) * (not ok or not exact) / 4_000)
-    if not ok:
-        name = "s" if exact else "p"
-        assert f"{name}_to_upper" in found.advice
+def test_rounding_is_told_of_the_parameter_it_is_worst_for():
+    assert check_rounding({"p": 0.0, "s": 0.0004}).ok
+    found = check_rounding({"mu": 0.0, "p": 0.02, "s": 0.001})
+    assert not found.ok
+    assert found.value == 0.02
+    assert "p_to_upper" in found.advice
 
 
 def test_a_second_witness_disagrees_beyond_both_errors():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -57,33 +57,21 @@ def check_solver(stopped: float) -> Check:
     )
 
 
-def check_rounding(
-    x: np.ndarray, back: np.ndarray, owners: Sequence[str], exact: Container[str]
-) -> Check:
-    """Whether next to no draw lies where rounding has eaten a parameter's distance to a bound.
+def check_rounding(shares: Mapping[str, float]) -> Check:
+    """Whether next to no draw lies where rounding has eaten the distance to a bound.
 
     Args:
-        x: draws x[n, dim] of the posterior.
-        back: their coordinates after the way to the parameters and back; not finite where none.
-        owners: the parameter that each coordinate belongs to.
-        exact: parameters whose distances the density knows without their rounded values.
+        shares: of the draws for which each parameter was rounded so, and the density with it.
     """
-    with np.errstate(invalid="ignore"):
-        rounded = ~(np.abs(back - x) <= TUNING.round_trip)
-    shares = {
-        name: float(rounded[:, np.array(owners) == name].any(axis=1).mean())
-        for name in dict.fromkeys(owners)
-        if name not in exact
-    }
-    worst = max(shares, key=lambda name: shares[name], default="")
+    worst = max(shares, key=lambda name: shares[name])
     return at_most(
         "rounding",
-        shares.get(worst, 0.0),
+        shares[worst],
         TUNING.most_rounded,
         f"at this share of the draws {worst!r} is so near a bound that rounding has eaten its "
-        "distance to it, and the density there is not the model's; write a refti.Model whose "
-        f"function asks for the exact distance ({worst}_to_upper, {worst}_to_lower, for a simplex "
-        f"log_{worst}), or reparametrise the model, such as by the logit",
+        "distance to it, and with it the density beyond; write a refti.Model whose function asks "
+        f"for the exact distance ({worst}_to_upper, {worst}_to_lower, for a simplex log_{worst}), "
+        "or reparametrise the model, such as by the logit",
     )
 
 

@@ -40,6 +40,15 @@ class CheckTuning:
         "called rounded: a hundredth of the distance to the bound",
     )
     rounded_draws: int = tuned(10_000, "that are looked at for this")
+    rounded_trials: int = tuned(100, "of those found at which the density beyond is looked at")
+    beyond_rounding: tuple[float, float] = tuned(
+        (10.0, 12.0), "units further out, where nothing is left of the distance, and on from there"
+    )
+    cut_off_fall: float = tuned(
+        0.5,
+        "nats a unit: a density that is cut off falls by 1, and one that is not, with such a share "
+        "of draws there, by 0.2 at most",
+    )
     prior_tolerance: float = tuned(0.05, "nats by which a prior's log integral may differ from 0")
 
     fewest_in_tail: int = tuned(5, "weights in a tail; of fewer nothing can be said")

@@ -33,14 +33,12 @@ class Tracked:
         forms: the logarithm L of each form that is known.
         known: the least and the greatest element of a constant; None of what is computed.
         is_share: whether every element is known to lie between 0 and 1.
-        owners: the parameters it is computed from; for the coordinates themselves one an element.
     """
 
     value: Any
     forms: Mapping[Key, Logarithm] = field(default_factory=dict)
     known: tuple[float, float] | None = None
     is_share: bool = False
-    owners: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=int))
 
     def __post_init__(self) -> None:
         # A form may be asked for many times over, and every form of others that it is made of.

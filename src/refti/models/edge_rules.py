@@ -7,7 +7,6 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -38,11 +37,11 @@ Rule = Callable[[Any, list[Tracked]], list[Tracked] | None]
 def _same_elements(equation: Any, given: list[Tracked]) -> list[Tracked] | None:
     """Of an operation that only moves elements about."""
     first, rest = given[0], [one.value for one in given[1:]]
-    if not (first.forms or first.known or first.owners.size) or _loses_digits(equation):
+    if not (first.forms or first.known) or _loses_digits(equation):
         return None
     if equation.params.get("fill_value") is not None:  # is no logarithm
         return None
-    values, owners = bind(equation, [first.value, *rest]), _moved_owners(equation, given)
+    values = bind(equation, [first.value, *rest])
 
     def moved(log: Logarithm, place: int) -> Logarithm:
         return lambda: bind(equation, [log(), *rest])[place]
@@ -53,7 +52,6 @@ def _same_elements(equation: Any, given: list[Tracked]) -> list[Tracked] | None:
             {key: moved(log, place) for key, log in first.forms.items()},
             first.known,
             first.is_share,
-            owners[place],
         )
         for place, value in enumerate(values)
     ]
@@ -62,17 +60,6 @@ def _same_elements(equation: Any, given: list[Tracked]) -> list[Tracked] | None:
 def _loses_digits(equation: Any) -> bool:
     went, came = equation.invars[0].aval.dtype, equation.outvars[0].aval.dtype
     return went != came and came != np.float64
-
-
-def _moved_owners(equation: Any, given: list[Tracked]) -> list[np.ndarray]:
-    """The owners of each element where they are known so, else all of them."""
-    owners = given[0].owners
-    if owners.size and owners.shape == jnp.shape(given[0].value) and len(given) == 1:
-        if equation.primitive.name == "convert_element_type":
-            return [owners]
-        with jax.ensure_compile_time_eval():
-            return [np.asarray(ids) for ids in bind(equation, [jnp.asarray(owners)])]
-    return [np.unique(owners)] * len(equation.outvars)
 
 
 def _joined(equation: Any, given: list[Tracked], *, others: int = 0) -> list[Tracked] | None:

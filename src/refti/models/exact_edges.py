@@ -10,12 +10,11 @@ and multiplied, products, powers, selections. What is not known here is computed
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, jaxprs_in_params
 
 from refti.models.edge_arithmetic import bind, has_all_digits
@@ -28,73 +27,38 @@ WITHOUT_RULE = {"xlogy", "xlog1py", "logit"}
 SEEDS = {"exp", "logistic"}
 
 
-@dataclass(frozen=True)
-class Edges:
-    """Whose distances to bounds a density has to all digits, by the names of the parameters.
-
-    Attributes:
-        kept: those that the rewritten program has so.
-        hidden: those that go into loops, or other operations that are not looked into.
-        wanted: those that the function asked for by name.
-    """
-
-    kept: frozenset[str] = frozenset()
-    hidden: frozenset[str] = frozenset()
-    wanted: frozenset[str] = frozenset()
-
-    @property
-    def exact(self) -> frozenset[str]:
-        """Those that are exact wherever they matter, as far as is known."""
-        return self.wanted | (self.kept - self.hidden)
-
-    def __or__(self, other: Edges) -> Edges:
-        """The edges of a product."""
-        return Edges(self.kept | other.kept, self.hidden | other.hidden, self.wanted | other.wanted)
-
-
-def keep_edges(closed: ClosedJaxpr, owners: Sequence[str]) -> tuple[ClosedJaxpr, Edges]:
-    """A program of the coordinates rewritten, and the parameters whose edges are now exact.
-
-    The program itself comes back where there is nothing to rewrite.
-
-    Args:
-        closed: a program of one vector, the unconstrained coordinates.
-        owners: the parameter that each coordinate belongs to.
-    """
-    names = list(dict.fromkeys(owners))
-    ids = np.array([names.index(owner) for owner in owners])
+def keep_edges(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """A program of unconstrained coordinates rewritten; itself where there is nothing to do."""
     count, tracer = len(closed.consts), _Tracer()
 
     def function(*arguments: Any) -> list[Any]:
         # Constants are arguments here, so that programs do not differ by the data they hold.
         held = zip(closed.consts, arguments[:count], strict=True)
         consts = [replace(constant(known), value=value) for known, value in held]
-        x = Tracked(arguments[count], owners=ids)
-        return [out.value for out in tracer.run(closed.jaxpr, consts, [x])]
+        given = [Tracked(argument) for argument in arguments[count:]]
+        return [out.value for out in tracer.run(closed.jaxpr, consts, given)]
 
     shapes = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in closed.jaxpr.invars]
     try:
         traced = jax.make_jaxpr(function)(*closed.consts, *shapes)
     except Exception:  # an operation that cannot be run again: the program is right as it is
-        return closed, Edges()
-    kept, hidden = (frozenset(names[i] for i in ids) for ids in (tracer.used, tracer.hidden))
-    if not kept:
-        return closed, Edges(hidden=hidden)
+        return closed
+    if not tracer.has_used_forms:
+        return closed
     inner = traced.jaxpr
     program = inner.replace(
         constvars=[*inner.constvars, *inner.invars[:count]],
         invars=inner.invars[count:],
         debug_info=closed.jaxpr.debug_info,
     )
-    return ClosedJaxpr(program, [*traced.consts, *closed.consts]), Edges(kept, hidden)
+    return ClosedJaxpr(program, [*traced.consts, *closed.consts])
 
 
 class _Tracer:
-    """Runs a program on tracked values; remembers whose edges were used, and whose were hidden."""
+    """Runs a program on tracked values, and remembers whether any form of theirs was used."""
 
     def __init__(self) -> None:
-        self.used: set[int] = set()
-        self.hidden: set[int] = set()
+        self.has_used_forms = False
 
     def run(
         self, jaxpr: Jaxpr, consts: Sequence[Tracked], arguments: Sequence[Tracked]
@@ -116,24 +80,21 @@ class _Tracer:
         inner = next((p for p in equation.params.values() if isinstance(p, ClosedJaxpr)), None)
         if inner is not None and _is_inlined(name, inner, given):
             return self.run(inner.jaxpr, [constant(c) for c in inner.consts], given)
-        if next(iter(jaxprs_in_params(equation.params)), None) is not None or "callback" in name:
-            self.hidden |= {int(i) for one in given if one.forms for i in one.owners.flat}
-        owners = np.unique(np.concatenate([np.zeros(0, int), *(g.owners.ravel() for g in given)]))
         found = None
         if name in SEEDS and has_all_digits(equation):
-            found = [self.seed(name, given[0].value, owners)]
+            found = [self.seed(name, given[0].value)]
         elif name in RULES:
             found = RULES[name](equation, given)
         if found is None:
             found = [Tracked(value) for value in bind(equation, [one.value for one in given])]
-        return [one if one.owners.size else replace(one, owners=owners) for one in found]
+        return found
 
-    def seed(self, name: str, x: Any, owners: np.ndarray) -> Tracked:
+    def seed(self, name: str, x: Any) -> Tracked:
         """The maps to bounds, whose forms all others come from."""
 
         def logarithm(make: Logarithm) -> Logarithm:
             def used() -> Any:
-                self.used |= {int(i) for i in owners}
+                self.has_used_forms = True
                 return make()
 
             return used

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import reduce
-from operator import or_
 from typing import Any
 
 import jax
@@ -53,7 +51,6 @@ class Model:
         limits: what else decides where the density is zero, by name.
         recipe: how another process can make the model; None if it cannot.
         no_recipe: why it cannot, in words.
-        exact: the parameters whose distances to their bounds the density has to all digits.
     """
 
     space: Space
@@ -65,7 +62,6 @@ class Model:
     limits: Mapping[str, int]
     recipe: Recipe | None
     no_recipe: str
-    exact: frozenset[str]
 
     def __init__(
         self,
@@ -86,12 +82,11 @@ class Model:
         space = SupportedSpace(name_parameters(parameters, dim))
         others = shared_keywords(parameters, dim, start)
         with jax.enable_x64(True):
-            traced = {
+            factors = {
                 # The Jacobian belongs to the prior, so that it normalises in these coordinates.
                 role: trace_factor(function, role, space, dim, role != "log_likelihood")
                 for role, function in given.items()
             }
-            factors = {role: density for role, (density, _) in traced.items()}
             self._assemble(
                 space,
                 factors.get("log_density", ProductDensity(tuple(factors.values()))),
@@ -99,7 +94,6 @@ class Model:
                 unconstrain_start(space, start, takes_vector=dim is not None),
                 "JAX",
                 recipe=Recipe("refti.models.model:Model", (), {**given, **others}),
-                exact=reduce(or_, (edges for _, edges in traced.values())).exact,
             )
 
     @classmethod
@@ -115,14 +109,11 @@ class Model:
         limits: Mapping[str, int] | None = None,
         recipe: Recipe | None = None,
         no_recipe: str = "it was put together from parts",
-        exact: frozenset[str] = frozenset(),
     ) -> Model:
         """The model of a space and a density on it, whatever language they come from."""
         model = object.__new__(cls)
         begin = np.zeros(len(space.coordinates)) if start is None else start
-        model._assemble(
-            space, density, prior, begin, source, rejections, limits, recipe, no_recipe, exact
-        )
+        model._assemble(space, density, prior, begin, source, rejections, limits, recipe, no_recipe)
         return model
 
     def _assemble(
@@ -136,7 +127,6 @@ class Model:
         limits: Mapping[str, int] | None = None,
         recipe: Recipe | None = None,
         no_recipe: str = "",
-        exact: frozenset[str] = frozenset(),
     ) -> None:
         self.__dict__.update(
             space=space,
@@ -148,7 +138,6 @@ class Model:
             limits=limits or {},
             recipe=recipe,
             no_recipe="" if recipe is not None else no_recipe,
-            exact=exact,
         )
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ from refti.errors import ModelError
 from refti.models.density import TracedDensity, inner_constants, to_density
 from refti.models.determinism import trace_deterministic
 from refti.models.edges import Values
-from refti.models.exact_edges import Edges, keep_edges
+from refti.models.exact_edges import keep_edges
 from refti.models.recipe import copy_arrays
 from refti.models.space import SupportedSpace
 from refti.models.supports import Support, check_parameters, real
@@ -108,20 +107,13 @@ def trace_factor(
     space: SupportedSpace,
     dim: int | None,
     with_jacobian: bool,
-) -> tuple[TracedDensity, Edges]:
-    """The user's function as a density of unconstrained coordinates, and whose edges are exact."""
+) -> TracedDensity:
+    """The user's function of the parameters as a density of unconstrained coordinates."""
     keywords = None if dim is not None else wanted_keywords(function, space)
-    wanted: set[str] = set()
 
     def of_unconstrained(x: Float[Array, " dim"]) -> Any:
         values, jacobian = space.constrained(x)
-
-        def edge(name: str) -> Any:
-            exact = space.edge(x, name)
-            wanted.add(space.edges[name])
-            return exact
-
-        values = Values(values, edge)
+        values = Values(values, lambda name: space.edge(x, name))
         if dim is not None:
             value = function(values["x"])
         elif keywords is not None:
@@ -150,8 +142,7 @@ def trace_factor(
             f"{first_line(error)} ({where(error)})."
         ) from error
     warn_of_32_bits(program, role, stacklevel=5)
-    program, edges = keep_edges(program, space.owners)
-    return to_density(program), replace(edges, wanted=frozenset(wanted))
+    return to_density(keep_edges(program))
 
 
 def warn_of_32_bits(program: ClosedJaxpr, role: str, *, stacklevel: int) -> None:

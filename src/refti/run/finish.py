@@ -9,19 +9,20 @@ import numpy as np
 import xarray
 
 from refti.checks.check import Check
-from refti.checks.of_run import check_modes, check_peak, check_rounding, check_solver
-from refti.checks.tuning import TUNING as CHECKS
+from refti.checks.of_run import check_modes, check_peak, check_solver
 from refti.draws.cost import Cost
 from refti.models.model import Model
 from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import RungSummary, summarise_rungs
 from refti.run.conclude import shares_of
 from refti.run.problem import Counts, Problem
+from refti.run.rounding import check_bounds
 from refti.run.rounds import RunState
 from refti.sampling.leg_sample import LegSample
+from refti.sampling.metering import Meter
 
 
-def check_run(state: RunState, planned: Counts, sampled: Counts) -> list[Check]:
+def check_run(state: RunState, planned: Counts, sampled: Counts, meter: Meter) -> list[Check]:
     """The checks that need more than the draws, from counts before and after the sampling."""
     problem, pilot = state.problem, state.plan.pilot
     checks = [check_modes(pilot.modes.count, problem.settings.chains)]
@@ -31,20 +32,11 @@ def check_run(state: RunState, planned: Counts, sampled: Counts) -> list[Check]:
         is_evidence = problem.kind is Evidence
         log_z = state.conclusion.estimates["mbar"].value if is_evidence else float("nan")
         checks.append(check_peak(height, pilot.modes.mode.log_mass - log_z, problem.model.dim))
-    checks.append(_check_rounding(problem.model, state.conclusion.samples[-1].end_points))
+    checks.append(check_bounds(problem.model, state.conclusion.samples[-1].end_points, meter))
     stopped = sampled.stopped - planned.stopped
     if stopped:
         checks.append(check_solver(stopped / (sampled.evaluations - planned.evaluations)))
     return checks
-
-
-def _check_rounding(model: Model, points: np.ndarray) -> Check:
-    """The check of rounding by the posterior's draws, no more of them than it takes."""
-    x = points.reshape(-1, model.dim)
-    x = x[:: -(-len(x) // CHECKS.rounded_draws)]
-    owners = model.space.owners
-    back = x if set(owners) <= model.exact else model.space.round_trip(x)
-    return check_rounding(x, back, owners, model.exact)
 
 
 def build_result(

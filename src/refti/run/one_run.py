@@ -68,7 +68,7 @@ def run(
         at_plan = problem.count(meter.spent)
         state = run_rounds(RunState(problem, plan, usage=meter.spent), engine)
         at_end = problem.count(meter.spent)
-    checks, ended = check_run(state, at_plan, at_end), state.ended
+    checks, ended = check_run(state, at_plan, at_end, meter), state.ended
     if settings.check_prior and problem.model.prior is not None and ended is None:
         try:
             checks.append(check_prior_integral(integrate_prior(problem, meter, _run_alone)))

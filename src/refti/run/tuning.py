@@ -94,7 +94,6 @@ class WitnessTuning:
     least_evaluations: int = tuned(
         200_000, "that it may make, where the run itself was cheaper: the way from afar is longer"
     )
-    target_error: float = tuned(0.1, "nats; half of the mass missed is seven of these")
     largest_error: float = tuned(0.25, "nats, beyond which a second estimate tells nothing")
     covariance: float = tuned(2.0, "times that of the draws, for what they did not reach")
     most_draws: int = tuned(4_000, "that it is fitted to; it need not be close")

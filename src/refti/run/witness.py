@@ -93,7 +93,7 @@ def second_estimate(
     spent = meter.spent.evaluations
     other = Settings(
         path="power" if way == POWER else "referenced",
-        target_error=max(settings.target_error, WITNESS.target_error),
+        target_error=settings.target_error,
         seed=(settings.seed + WITNESS.other_seed) % 2**63,
         chains=settings.chains,
         kernel=settings.kernel,

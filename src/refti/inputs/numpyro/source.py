@@ -63,15 +63,13 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
             warnings.warn(doubt, stacklevel=2)
         prior = _trace_factor(space, ("latent", "factor"))
         warn_of_32_bits(prior, "The prior of the NumPyro model", stacklevel=3)
-        prior, edges = keep_edges(prior, space.owners)
+        prior = keep_edges(prior)
         density: Density = to_density(prior)
         apart = "observed" in outline.kinds
         if apart:
             likelihood = _trace_factor(space, ("observed",))
             warn_of_32_bits(likelihood, "The likelihood of the NumPyro model", stacklevel=3)
-            likelihood, others = keep_edges(likelihood, space.owners)
-            edges |= others
-            density = ProductDensity((density, to_density(likelihood)))
+            density = ProductDensity((density, to_density(keep_edges(likelihood))))
         return Model.assembled(
             space,
             density,
@@ -79,7 +77,6 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
             start=trial.start,
             source=f"NumPyro {numpyro.__version__}",
             recipe=Recipe(f"{__name__}:from_numpyro", (call.function, *call.args), call.kwargs),
-            exact=edges.exact,
         )
 
 

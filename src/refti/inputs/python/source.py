@@ -79,12 +79,10 @@ def from_callable(
         begin = unconstrain_start(space, start, takes_vector=dim is not None)
         rejections = _RejectionCounter()
         factors: dict[str, _FunctionDensity] = {}
-        exact: set[str] = set()
         for role, function in given.items():
             keywords = wanted_keywords(function, space)
             style: Style = "keywords" if keywords is not None else "dictionary"
             points = _Points(space, keywords or list(space.parameters), is_vector=dim is not None)
-            exact |= {space.edges[name] for name in points.names if name in space.edges}
             call = Call(function, role, "vector" if dim is not None else style, vectorized)
             seconds = _time_call(call, points, begin)
             # A run must not end for a None at a far point: from here on it is a rejection.
@@ -101,7 +99,6 @@ def from_callable(
         source="a Python function" + (f" in {most} processes" if most > 1 else ""),
         rejections=rejections.read,
         recipe=Recipe(f"{__name__}:from_callable", (), {**given, **others}),
-        exact=frozenset(exact),
     )
 
 
