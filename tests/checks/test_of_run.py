@@ -12,7 +12,9 @@ from refti.checks.of_run import (
     check_modes,
     check_peak,
     check_prior_integral,
+    check_rounding,
     check_solver,
+    check_witness,
 )
 from refti.estimators import Estimate
 
@@ -68,3 +70,31 @@ def test_modes_without_a_chain_and_solvers_that_were_stopped():
     assert not check_modes(9, 8).ok
     assert check_solver(0.0005).ok
     assert not check_solver(0.002).ok
+
+
+def test_rounding_is_told_of_the_parameter_it_is_worst_for():
+    assert check_rounding({"p": 0.0, "s": 0.0004}).ok
+    found = check_rounding({"mu": 0.0, "p": 0.02, "s": 0.001})
+    assert not found.ok
+    assert found.value == 0.02
+    assert "p_to_upper" in found.advice
+
+
+def test_a_second_witness_disagrees_beyond_both_errors():
+    first = Estimate(-3.0, 0.3)
+    assert check_witness(first, Estimate(-4.9, 0.4), "a way", "").ok  # 3.8 errors
+    found = check_witness(first, Estimate(-5.1, 0.4), "a way", "")
+    assert not found.ok
+    assert found.value == pytest.approx(4.2)
+    assert "-5.100" in found.advice
+    assert "a way" in found.advice
+
+
+def test_a_witness_that_was_not_heard_is_no_witness():
+    found = check_witness(Estimate(0.0, 0.1), Estimate(0.0, 0.1), "a way", "it rained")
+    assert not found.ok
+    assert found.advice == "no second estimate was made: it rained"
+
+
+def test_equal_witnesses_without_errors_agree():
+    assert check_witness(Estimate(1.0, 0.0), Estimate(1.0 + 1e-12, 0.0), "a way", "").ok

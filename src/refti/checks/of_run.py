@@ -1,7 +1,8 @@
-"""Checks of what the run tells beside its draws: its end, the modes, the peak, prior and solver."""
+"""Checks of what the run tells beside its draws: its end, modes, peak, bounds, prior and solver."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -56,6 +57,24 @@ def check_solver(stopped: float) -> Check:
     )
 
 
+def check_rounding(shares: Mapping[str, float]) -> Check:
+    """Whether next to no draw lies where rounding has eaten the distance to a bound.
+
+    Args:
+        shares: of the draws for which each parameter was rounded so, and the density with it.
+    """
+    worst = max(shares, key=lambda name: shares[name])
+    return at_most(
+        "rounding",
+        shares[worst],
+        TUNING.most_rounded,
+        f"at this share of the draws {worst!r} is so near a bound that rounding has eaten its "
+        "distance to it, and with it the density beyond; write a refti.Model whose function asks "
+        f"for the exact distance ({worst}_to_upper, {worst}_to_lower, for a simplex log_{worst}), "
+        "or reparametrise the model, such as by the logit",
+    )
+
+
 def check_modes(modes: int, chains: int) -> Check:
     """Whether every mode that was found has a chain to tell of it."""
     return at_most(
@@ -89,3 +108,18 @@ def check_prior_integral(estimate: Estimate) -> Check:
             "check_prior=False"
         )
     return at_most("prior", abs(estimate.value), allowed, advice)
+
+
+def check_witness(first: Estimate, second: Estimate, way: str, why_not: str) -> Check:
+    """Whether the estimate along another way agrees with the first, if there is one."""
+    distance = float("nan")
+    advice = f"no second estimate was made: {why_not}"
+    if not why_not:
+        error = max(float(np.hypot(first.error, second.error)), 1e-9 * max(1, abs(first.value)))
+        distance = abs(first.value - second.value) / error
+        advice = (
+            f"a second estimate, by {way}, is {second.value:.3f} ± {second.error:.3f}, so many "
+            "errors from the first: one of them has missed part of the posterior, or the prior "
+            "does not integrate to 1; look for other modes and heavy tails"
+        )
+    return at_most("witness", distance, TUNING.most_distance, advice)

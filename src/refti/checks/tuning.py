@@ -29,6 +29,26 @@ class CheckTuning:
         10.0, "nats beside the dimension by which a peak may stand above the draws"
     )
     most_stopped: float = tuned(0.001, "share of the path's evaluations that solvers gave up")
+    most_rounded: float = tuned(
+        0.0005,
+        "share of draws at which rounding eats the distance to a bound; a rounded density ends "
+        "soon after, and a Beta(0.15, 0.15), of which 0.2 % lie beyond, has such a share",
+    )
+    round_trip: float = tuned(
+        0.01,
+        "change of a coordinate on its way to the parameter and back from which the value is "
+        "called rounded: a hundredth of the distance to the bound",
+    )
+    rounded_draws: int = tuned(10_000, "that are looked at for this")
+    rounded_trials: int = tuned(100, "of those found at which the density beyond is looked at")
+    beyond_rounding: tuple[float, float] = tuned(
+        (10.0, 12.0), "units further out, where nothing is left of the distance, and on from there"
+    )
+    cut_off_fall: float = tuned(
+        0.5,
+        "nats a unit: a density that is cut off falls by 1, and one that is not, with such a share "
+        "of draws there, by 0.2 at most",
+    )
     prior_tolerance: float = tuned(0.05, "nats by which a prior's log integral may differ from 0")
 
     fewest_in_tail: int = tuned(5, "weights in a tail; of fewer nothing can be said")

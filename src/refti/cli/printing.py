@@ -29,6 +29,8 @@ def print_results(
         click.echo(f"{name}: {result}")
         click.echo(f"  {_choice(result)}")
         click.echo(f"  {_cost(result.cost)}")
+        if "log_z" in result.found.get("witness", {}):
+            click.echo(f"  {_witness(result)}")
         if "rejected" in result.found:
             click.echo(f"  {_rejections(result)}")
     for name, message in refused.items():
@@ -51,6 +53,14 @@ def _cost(cost: Cost) -> str:
         f"{cost.gradient_evaluations:,} gradients, {cost.density_evaluations:,} densities, "
         f"{cost.seconds:.1f} s, of which {cost.compile_seconds:.1f} s compiling"
     )
+
+
+def _witness(result: Evidence) -> str:
+    from refti.results.text import plus_minus
+
+    second = result.found["witness"]
+    value = plus_minus(second["log_z"], second["error"], decimals=4)
+    return f"second estimate, by {second['way']}: log z = {value}"
 
 
 def _rejections(result: Evidence) -> str:

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     default=True,
     help="See that the prior integrates to one.",
 )
+@click.option("--witness", is_flag=True, help="Repeat the estimate along an independent way.")
 @click.option(
     "--draws",
     type=click.Path(path_type=Path),

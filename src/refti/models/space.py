@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -14,8 +15,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
+from numpyro.distributions import constraints
 
 from refti.errors import ModelError
+from refti.models.edges import edge, edge_names
 from refti.models.supports import Support
 
 
@@ -46,6 +49,15 @@ class Space(ABC):
     parameters: Mapping[str, Shaped]
     coordinates: tuple[str, ...]
 
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """The parameter that each coordinate belongs to, by its label."""
+        names = sorted(self.parameters, key=len, reverse=True)
+        return tuple(
+            next((name for name in names if label.startswith(name)), label)
+            for label in self.coordinates
+        )
+
     @abstractmethod
     def constrain_all(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """The parameters' values [n, *shape] at unconstrained coordinates x[n, dim]."""
@@ -53,6 +65,27 @@ class Space(ABC):
     @abstractmethod
     def unconstrain_all(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
         """The coordinates x[n, dim] of values [n, *shape]. Raises ModelError if any is outside."""
+
+    def round_trip(self, x: np.ndarray) -> np.ndarray:
+        """The coordinates of the values at x[n, dim], rounded as they are; NaN where none.
+
+        They are those that went where the values have kept their digits.
+        """
+        values = self.constrain_all(x)
+        try:
+            return self.unconstrain_all(values)
+        except ModelError:
+            pass
+        # One value at its bound fails them all, so each parameter is asked beside usual others.
+        usual = self.constrain_all(np.zeros_like(x))
+        owners, back = np.array(self.owners), np.full(x.shape, np.nan)
+        for name in self.parameters:
+            mine = owners == name
+            for row in range(len(x)):
+                one = {n: (values if n == name else usual)[n][row : row + 1] for n in values}
+                with suppress(ModelError):
+                    back[row, mine] = self.unconstrain_all(one)[0, mine]
+        return back
 
     def constrain(self, x: Any) -> dict[str, Any]:
         """The parameters' values at one point."""
@@ -81,13 +114,28 @@ class SupportedSpace(Space):
         self, x: Float[Array, " dim"]
     ) -> tuple[dict[str, Float[Array, "..."]], Float[Array, ""]]:
         """The parameters' values at one point, and the log Jacobian of the map."""
-        sizes = [support.unconstrained_size for support in self.supports.values()]
         values, jacobian = {}, jnp.zeros(())
-        parts = jnp.split(x, np.cumsum(sizes)[:-1])
-        for (name, support), part in zip(self.supports.items(), parts, strict=True):
-            values[name], log_jacobian = support.constrain(part)
+        for name, part in self._parts(x).items():
+            values[name], log_jacobian = self.supports[name].constrain(part)
             jacobian = jacobian + log_jacobian
         return values, jacobian
+
+    @cached_property
+    def edges(self) -> Mapping[str, str]:
+        """The parameter of each edge that functions may ask for by name."""
+        return edge_names(self.supports)
+
+    def edge(self, x: Float[Array, " dim"], wanted: str) -> Float[Array, "..."]:
+        """An edge at one point: a parameter's exact distance to a bound, or its logarithm."""
+        if wanted not in self.edges:
+            raise KeyError(wanted)
+        name = self.edges[wanted]
+        return edge(name, self.supports[name], wanted, self._parts(x)[name])
+
+    def _parts(self, x: Float[Array, " dim"]) -> dict[str, Float[Array, " size"]]:
+        sizes = [support.unconstrained_size for support in self.supports.values()]
+        parts = jnp.split(x, np.cumsum(sizes)[:-1])
+        return dict(zip(self.supports, parts, strict=True))
 
     def constrain(self, x: Float[Array, " dim"]) -> dict[str, Float[Array, "..."]]:
         """The parameters' values at one point."""
@@ -130,6 +178,16 @@ class SupportedSpace(Space):
                 "\n".join(f"{name!r} has values outside its support." for name in outside)
             )
         return np.asarray(self._unconstrain_all({k: jnp.asarray(values[k]) for k in self.supports}))
+
+    def round_trip(self, x: np.ndarray) -> np.ndarray:
+        """The coordinates of the values at x[n, dim], rounded as they are; not finite where none.
+
+        They are those that went where the values have kept their digits.
+        """
+        if all(support.constraint is constraints.real for support in self.supports.values()):
+            return x
+        with jax.enable_x64(True):
+            return np.asarray(self._unconstrain_all(self._constrain_all(jnp.asarray(x))))
 
     @cached_property
     def _constrain_all(self) -> Any:

@@ -17,8 +17,10 @@ from jaxtyping import Array, Float
 from refti.errors import ModelError
 from refti.models.density import TracedDensity, inner_constants, to_density
 from refti.models.determinism import trace_deterministic
+from refti.models.edges import Values
+from refti.models.exact_edges import keep_edges
 from refti.models.recipe import copy_arrays
-from refti.models.space import Shaped, SupportedSpace
+from refti.models.space import SupportedSpace
 from refti.models.supports import Support, check_parameters, real
 
 _PACKAGE = str(Path(__file__).parents[1])
@@ -107,14 +109,17 @@ def trace_factor(
     with_jacobian: bool,
 ) -> TracedDensity:
     """The user's function of the parameters as a density of unconstrained coordinates."""
-    by_keyword = dim is None and wants_keywords(function, space.parameters)
+    keywords = None if dim is not None else wanted_keywords(function, space)
 
     def of_unconstrained(x: Float[Array, " dim"]) -> Any:
         values, jacobian = space.constrained(x)
+        values = Values(values, lambda name: space.edge(x, name))
         if dim is not None:
             value = function(values["x"])
+        elif keywords is not None:
+            value = function(**{name: values[name] for name in keywords})
         else:
-            value = function(**values) if by_keyword else function(values)
+            value = function(values)
         _check_output(value, role)
         return jnp.reshape(value, ()) + (jacobian if with_jacobian else 0.0)
 
@@ -137,7 +142,7 @@ def trace_factor(
             f"{first_line(error)} ({where(error)})."
         ) from error
     warn_of_32_bits(program, role, stacklevel=5)
-    return to_density(program)
+    return to_density(keep_edges(program))
 
 
 def warn_of_32_bits(program: ClosedJaxpr, role: str, *, stacklevel: int) -> None:
@@ -151,14 +156,21 @@ def warn_of_32_bits(program: ClosedJaxpr, role: str, *, stacklevel: int) -> None
         )
 
 
-def wants_keywords(function: Callable[..., Any], parameters: Mapping[str, Shaped]) -> bool:
-    """Whether the function takes the parameters as arguments of their names."""
+def wanted_keywords(function: Callable[..., Any], space: SupportedSpace) -> list[str] | None:
+    """The parameters and edges that a function takes by name; None if it takes one dictionary.
+
+    A parameter of which it asks for an edge may be left out.
+    """
     try:
         arguments = inspect.signature(function).parameters
     except (TypeError, ValueError):
-        return False
+        return None
     required = {name for name, a in arguments.items() if a.default is a.empty}
-    return set(parameters) <= set(arguments) and required <= set(parameters)
+    edges = {name for name in required if name in space.edges}
+    covered = {space.edges[name] for name in edges} | set(arguments)
+    if not set(space.parameters) <= covered or not required <= {*space.parameters, *edges}:
+        return None
+    return [name for name in arguments if name in space.parameters or name in edges]
 
 
 def _check_output(value: Any, role: str) -> None:

@@ -18,6 +18,7 @@ from refti.run.one_run import find_result
 from refti.run.problem import Problem
 from refti.run.settings import EstimatorName, PathName, ReferenceLike, Settings
 from refti.run.suitability import adapted_to_models, require_fitting_stations, require_model
+from refti.run.witness import require_witness
 from refti.sampling.computing import computing
 from refti.sampling.kernels.registry import KERNELS
 
@@ -52,6 +53,7 @@ def evidence(
     kept: int | None = Settings.kept,
     kernel: str = Settings.kernel,
     check_prior: bool = Settings.check_prior,
+    witness: bool = Settings.witness,
     draws: Posterior | None = None,
     store: str | FilePath | None = None,
     progress: Progress | bool | None = None,
@@ -82,6 +84,8 @@ def evidence(
         kernel: how chains move; models without gradients get "elliptical" in any case:
             {kernels}
         check_prior: whether a prior given apart is seen to integrate to one, by a run of its own.
+        witness: whether the estimate is repeated along an independent way, from the prior where it
+            is apart and from a wide Student-t otherwise; not trusted where the two disagree.
         draws: posterior draws, which take the place of the pilot's: a dictionary of arrays by
             parameter name, [chain, draw, ...] or [draw, ...]; an InferenceData of ArviZ, or an
             xarray DataTree, with a group "posterior"; an xarray Dataset; a netCDF file (.nc) of
@@ -106,6 +110,7 @@ def evidence(
         max_seconds=max_seconds,
         max_evaluations=max_evaluations,
         check_prior=check_prior,
+        witness=witness,
     )
     require_model(model)
     settings = adapted_to_models(settings, [model])
@@ -113,6 +118,7 @@ def evidence(
         problem = Problem(Evidence, (model,), settings)
         _ = problem.known_path  # raises where there is none of the kind that is wanted
         require_fitting_stations(model, settings)
+        require_witness(model, settings)
         if draws is not None:
             users = unconstrain_draws(model, draws)
             problem = Problem(Evidence, (model,), settings, users)

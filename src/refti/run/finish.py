@@ -16,11 +16,13 @@ from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import RungSummary, summarise_rungs
 from refti.run.conclude import shares_of
 from refti.run.problem import Counts, Problem
+from refti.run.rounding import check_bounds
 from refti.run.rounds import RunState
 from refti.sampling.leg_sample import LegSample
+from refti.sampling.metering import Meter
 
 
-def check_run(state: RunState, planned: Counts, sampled: Counts) -> list[Check]:
+def check_run(state: RunState, planned: Counts, sampled: Counts, meter: Meter) -> list[Check]:
     """The checks that need more than the draws, from counts before and after the sampling."""
     problem, pilot = state.problem, state.plan.pilot
     checks = [check_modes(pilot.modes.count, problem.settings.chains)]
@@ -29,6 +31,8 @@ def check_run(state: RunState, planned: Counts, sampled: Counts) -> list[Check]:
         is_evidence = problem.kind is Evidence
         log_z = state.conclusion.estimates["mbar"].value if is_evidence else float("nan")
         checks.append(check_peak(pilot.height, pilot.modes.mode.log_mass - log_z, problem.model.dim))
+    own = problem.own_points(state.conclusion.samples[-1].end_points)
+    checks.append(check_bounds(problem.given[0], own, meter))
     stopped = sampled.stopped - planned.stopped
     if stopped:
         checks.append(check_solver(stopped / (sampled.evaluations - planned.evaluations)))

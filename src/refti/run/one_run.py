@@ -23,6 +23,7 @@ from refti.run.plan import Plan, make_plan
 from refti.run.prior_integral import integrate_prior
 from refti.run.problem import Problem
 from refti.run.rounds import RunState, run_rounds
+from refti.run.witness import second_estimate
 from refti.sampling.engine import Engine, open_engine
 from refti.sampling.metering import Meter, OutOfBudgetError
 
@@ -69,13 +70,21 @@ def run(
         at_plan = problem.count(meter.spent)
         state = run_rounds(RunState(seen, plan, usage=meter.spent), engine)
         at_end = problem.count(meter.spent)
-    checks, ended = check_run(state, at_plan, at_end), state.ended
+    checks, ended = check_run(state, at_plan, at_end, meter), state.ended
     if settings.check_prior and problem.model.prior is not None and ended is None:
         try:
             checks.append(check_prior_integral(integrate_prior(problem, meter, _run_alone)))
         except KeyboardInterrupt:  # may not cost the result that is there already
             ended = Ended.INTERRUPTED
     told = told_by_models(problem, at_start)
+    if settings.witness:
+        try:
+            points = seen.own_points(state.conclusion.samples[-1].end_points)
+            witness = second_estimate(problem, points, ended, meter, _run_alone)
+            checks.append(witness.check(state.conclusion.estimates["mbar"]))
+            told["witness"] = witness.record()
+        except KeyboardInterrupt:
+            ended = Ended.INTERRUPTED
     return build_result(
         state,
         checks=[check_end(ended), *checks],

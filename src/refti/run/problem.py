@@ -7,7 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from refti.coordinates.map import Map
+from refti.coordinates.map import Map, from_latent
 from refti.coordinates.reshape import reshape
 from refti.draws.cost import Cost
 from refti.models.model import Model, ValueAndGradient
@@ -71,6 +71,12 @@ class Problem:
         if self.way is None:
             return self.given
         return tuple(reshape(model, self.way) for model in self.given)
+
+    def own_points(self, x: np.ndarray) -> np.ndarray:
+        """Points of any shape [..., dim] of the run's coordinates in those of the given models."""
+        if self.way is None:
+            return x
+        return from_latent(self.way, x.reshape(-1, x.shape[-1]))[0].reshape(x.shape)
 
     @property
     def model(self) -> Model:

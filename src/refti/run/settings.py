@@ -42,6 +42,7 @@ class Settings:
     max_seconds: float | None = None
     max_evaluations: int = 20_000_000
     check_prior: bool = True
+    witness: bool = False
 
     def __post_init__(self) -> None:
         faults = [*_choice_faults(self), *_number_faults(self), *_reference_faults(self.reference)]
@@ -55,7 +56,7 @@ class Settings:
         object.__setattr__(self, "ladder", ladder)
         self._convert(float, "target_error", "max_seconds")
         self._convert(int, *_LEAST)
-        self._convert(bool, "check_prior")
+        self._convert(bool, *_YES_OR_NO)
 
     @property
     def stations(self) -> tuple[Station, ...]:
@@ -79,6 +80,7 @@ class Settings:
             object.__setattr__(self, name, None if value is None else kind(value))
 
 
+_YES_OR_NO = ("check_prior", "witness")
 _LEAST = {"seed": 0, "chains": 2, "warmup": 50, "kept": 20, "max_evaluations": 1}
 
 
@@ -88,10 +90,15 @@ def _choice_faults(settings: Settings) -> list[RefTIError]:
         "estimator": get_args(EstimatorName),
         "kernel": tuple(KERNELS),
     }
-    return [
+    faults: list[RefTIError] = [
         SettingsError(f"{name}= must be one of {known}; got {getattr(settings, name)!r}.")
         for name, known in choices.items()
         if getattr(settings, name) not in known
+    ]
+    return faults + [
+        SettingsError(f"{name}= must be True or False; got {getattr(settings, name)!r}.")
+        for name in _YES_OR_NO
+        if not isinstance(getattr(settings, name), bool | np.bool_)
     ]
 
 

@@ -16,7 +16,7 @@ from refti.models.model import Model
 from refti.results.files import read_json, write_json
 from refti.results.result import Evidence, LogRatio, load
 from refti.run.problem import Problem
-from refti.run.settings import Station
+from refti.run.settings import Settings, Station
 
 FINGERPRINT_SCALES = np.repeat([0.1, 1.0, 3.0], 4)  # of the points at which models are compared
 
@@ -101,6 +101,9 @@ def _digest(arrays: Sequence[Any]) -> str:
 
 
 def _require_same_run(folder: Path, found: Any, wanted: Mapping[str, Any]) -> None:
+    if isinstance(found, Mapping) and isinstance(found.get("settings"), Mapping):
+        # Settings that there were none of then had the values that are the default now.
+        found = {**found, "settings": {**Settings().record(), **found["settings"]}}
     for field, there, here in _differences("", found, wanted):
         raise StoreError(
             f"{folder} holds another run: {field} was {there}, now {here}. Choose another "

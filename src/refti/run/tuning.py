@@ -107,7 +107,22 @@ class RoundsTuning:
     prior_target_error: float = tuned(0.05, "nats, at which a missing constant is seen")
 
 
+@dataclass(frozen=True)
+class WitnessTuning:
+    """How the second witness is made."""
+
+    least_evaluations: int = tuned(
+        200_000, "that it may make, where the run itself was cheaper: the way from afar is longer"
+    )
+    largest_error: float = tuned(0.25, "nats, beyond which a second estimate tells nothing")
+    covariance: float = tuned(2.0, "times that of the draws, for what they did not reach")
+    most_draws: int = tuned(4_000, "that it is fitted to; it need not be close")
+    degrees: float = tuned(3.0, "of freedom: tails as heavy as they can be with a variance")
+    other_seed: int = tuned(2**40, "added to the run's, so that no usual seed makes the same run")
+
+
 PILOT = PilotTuning()
 COORDINATES_CHOICE = CoordinatesChoiceTuning()
 REFERENCE_CHOICE = ReferenceChoiceTuning()
 ROUNDS = RoundsTuning()
+WITNESS = WitnessTuning()

@@ -30,6 +30,7 @@ from refti.inputs.numpyro.space import Latent, NumPyroSpace, latents
 from refti.inputs.numpyro.trial import try_model
 from refti.inputs.numpyro.tuning import TUNING
 from refti.models.density import Density, ProductDensity, to_density, trace
+from refti.models.exact_edges import keep_edges
 from refti.models.model import Model
 from refti.models.recipe import Recipe, copy_arrays
 from refti.models.user_functions import first_line, warn_of_32_bits, where
@@ -62,12 +63,13 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
             warnings.warn(doubt, stacklevel=2)
         prior = _trace_factor(space, ("latent", "factor"))
         warn_of_32_bits(prior, "The prior of the NumPyro model", stacklevel=3)
+        prior = keep_edges(prior)
         density: Density = to_density(prior)
         apart = "observed" in outline.kinds
         if apart:
             likelihood = _trace_factor(space, ("observed",))
             warn_of_32_bits(likelihood, "The likelihood of the NumPyro model", stacklevel=3)
-            density = ProductDensity((density, to_density(likelihood)))
+            density = ProductDensity((density, to_density(keep_edges(likelihood))))
         return Model.assembled(
             space,
             density,

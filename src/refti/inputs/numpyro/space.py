@@ -82,6 +82,15 @@ class NumPyroSpace(Space):
             )
         return np.asarray(x)
 
+    def round_trip(self, x: np.ndarray) -> np.ndarray:
+        """The coordinates of the values at x[n, dim], rounded as they are; not finite where none.
+
+        They are those that went where the values have kept their digits.
+        """
+        with jax.enable_x64(True):
+            values = self._constrain_all(jnp.asarray(x, jnp.float64))
+            return np.asarray(self._unconstrain_all(values)[0])
+
     @cached_property
     def _constrain_all(self) -> Any:
         def constrained(x: Float[Array, " dim"]) -> dict[str, Float[Array, "..."]]:

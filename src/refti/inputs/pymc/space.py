@@ -60,6 +60,15 @@ class PymcSpace(Space):
             )
         return x
 
+    def round_trip(self, x: np.ndarray) -> np.ndarray:
+        """The coordinates of the values at x[n, dim], rounded as they are; not finite where none.
+
+        They are those that went where the values have kept their digits.
+        """
+        with np.errstate(all="ignore"):
+            values = self._constrain([np.ascontiguousarray(x, dtype=np.float64)])
+            return self._unconstrain(values)[0]
+
 
 def _compile_for_points(
     inputs: Sequence[Any], outputs: Sequence[Any], graphs: Graphs

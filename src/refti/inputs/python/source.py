@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -29,7 +29,7 @@ from refti.models.user_functions import (
     require_functions,
     shared_keywords,
     unconstrain_start,
-    wants_keywords,
+    wanted_keywords,
 )
 
 
@@ -77,11 +77,12 @@ def from_callable(
     others |= shared_keywords(parameters, dim, start)
     with jax.enable_x64(True):
         begin = unconstrain_start(space, start, takes_vector=dim is not None)
-        points, rejections = _Points(space, is_vector=dim is not None), _RejectionCounter()
+        rejections = _RejectionCounter()
         factors: dict[str, _FunctionDensity] = {}
         for role, function in given.items():
-            by_keyword = wants_keywords(function, space.parameters)
-            style: Style = "keywords" if by_keyword else "dictionary"
+            keywords = wanted_keywords(function, space)
+            style: Style = "keywords" if keywords is not None else "dictionary"
+            points = _Points(space, keywords or list(space.parameters), is_vector=dim is not None)
             call = Call(function, role, "vector" if dim is not None else style, vectorized)
             seconds = _time_call(call, points, begin)
             # A run must not end for a None at a far point: from here on it is a rejection.
@@ -102,9 +103,10 @@ def from_callable(
 
 
 class _Points:
-    """The way from unconstrained coordinates to what the user's function takes."""
+    """The way from unconstrained coordinates to what the user's function takes, by its names."""
 
-    def __init__(self, space: SupportedSpace, *, is_vector: bool):
+    def __init__(self, space: SupportedSpace, names: Sequence[str], *, is_vector: bool):
+        self.names = tuple(names)
         self._space, self._is_vector = space, is_vector
 
     def __call__(self, x: np.ndarray) -> tuple[Batch, np.ndarray]:
@@ -120,13 +122,18 @@ class _Points:
             ]
         batch = {
             name: np.concatenate([np.asarray(values[name]) for values, _ in parts])[: len(x)]
-            for name in self._space.parameters
+            for name in self.names
         }
         return batch, np.concatenate([np.asarray(jacobian) for _, jacobian in parts])[: len(x)]
 
     @cached_property
     def _constrained(self) -> Any:
-        return jax.jit(jax.vmap(self._space.constrained))
+        def constrained(x: Any) -> Any:
+            values, jacobian = self._space.constrained(x)
+            edges = {n: self._space.edge(x, n) for n in self.names if n in self._space.edges}
+            return values | edges, jacobian
+
+        return jax.jit(jax.vmap(constrained))
 
 
 class _RejectionCounter:
