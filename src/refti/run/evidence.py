@@ -20,6 +20,7 @@ from refti.run.settings import EstimatorName, PathName, ReferenceLike, Settings
 from refti.run.suitability import adapted_to_models, require_fitting_stations, require_model
 from refti.sampling.computing import computing
 from refti.sampling.kernels.registry import KERNELS
+from refti.search.searched import Effort
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -52,6 +53,7 @@ def evidence(
     kept: int | None = Settings.kept,
     kernel: str = Settings.kernel,
     check_prior: bool = Settings.check_prior,
+    search: Effort | int = Settings.search,
     draws: Posterior | None = None,
     store: str | FilePath | None = None,
     progress: Progress | bool | None = None,
@@ -82,6 +84,9 @@ def evidence(
         kernel: how chains move; models without gradients get "elliptical" in any case:
             {kernels}
         check_prior: whether a prior given apart is seen to integrate to one, by a run of its own.
+        search: how hard other modes are looked for: "quick", "default" (about what the cheapest
+            run costs), "thorough" (ten times that), or a number of evaluations. What it can have
+            missed stands in `found["search"]`.
         draws: posterior draws, which take the place of the pilot's: a dictionary of arrays by
             parameter name, [chain, draw, ...] or [draw, ...]; an InferenceData of ArviZ, or an
             xarray DataTree, with a group "posterior"; an xarray Dataset; a netCDF file (.nc) of
@@ -106,6 +111,7 @@ def evidence(
         max_seconds=max_seconds,
         max_evaluations=max_evaluations,
         check_prior=check_prior,
+        search=search,
     )
     require_model(model)
     settings = adapted_to_models(settings, [model])
@@ -133,6 +139,7 @@ def log_bayes_factor(
     warmup: int | None = Settings.warmup,
     kept: int | None = Settings.kept,
     kernel: str = Settings.kernel,
+    search: Effort | int = Settings.search,
     store: str | FilePath | None = None,
     progress: Progress | bool | None = None,
 ) -> LogRatio:
@@ -152,6 +159,7 @@ def log_bayes_factor(
         max_seconds=max_seconds,
         max_evaluations=max_evaluations,
         check_prior=False,
+        search=search,
     )
     for model in (model_a, model_b):
         require_model(model)

@@ -72,6 +72,7 @@ def _found_on_path(state: RunState) -> dict[str, Any]:
     """What the run chose by itself, as plain values."""
     plan, choice = state.plan, state.plan.choice
     starts, ends = shares_of(state.conclusion.samples)
+    searched = plan.pilot.modes.searched
     found: dict[str, Any] = {
         "path": plan.path.name,
         "log_z_start": plan.path.log_z_start,
@@ -80,6 +81,7 @@ def _found_on_path(state: RunState) -> dict[str, Any]:
         "rounds": state.rounds,
         "modes": plan.pilot.modes.count,
         "pilot": plan.pilot.why,
+        "search": None if searched is None else searched.record(),
     }
     if choice is not None:
         found["chosen_reference"] = choice.family

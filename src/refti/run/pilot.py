@@ -10,6 +10,7 @@ import numpy as np
 from refti.errors import ModelError, SamplingError
 from refti.models.model import ValueAndGradient
 from refti.run.flattened import explore_flattened
+from refti.run.wide_densities import wide_densities
 from refti.run.problem import End, Problem
 from refti.run.tuning import PILOT
 from refti.sampling.block import Rung
@@ -22,6 +23,7 @@ from refti.search.modes_by_values import find_modes_by_values
 from refti.search.peaks import Modes
 from refti.search.preflight import preflight
 from refti.search.proper import require_finite_parameters, require_proper
+from refti.search.searched import evaluations_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +73,7 @@ def find_posterior(problem: Problem, end: End, engine: Engine) -> Pilot:
     evaluate = end.evaluate_by(engine)
     rng = engine.generator(GeneratorStream.PREFLIGHT, int(1 - end.lam))
     starts = preflight(end.model, evaluate, rng, problem.posterior_draws)
-    modes = _search_modes(end, evaluate, starts, engine)
+    modes = _search_modes(problem, end, evaluate, starts, engine)
     if problem.posterior_draws is None:
         rung = _find_rung(problem, end, modes, evaluate, engine)
         blocks = PILOT.blocks if end.leg.has_gradient else PILOT.blocks_by_values
@@ -107,16 +109,19 @@ def require_time(problem: Problem) -> None:
 
 
 def _search_modes(
-    end: End, evaluate: ValueAndGradient, starts: np.ndarray, engine: Engine
+    problem: Problem, end: End, evaluate: ValueAndGradient, starts: np.ndarray, engine: Engine
 ) -> Modes:
     """The modes, after the density was seen to fall away from them."""
     engine.report("finding the modes", 0, 1)
-    flattened = partial(explore_flattened, end, engine)
+    spent = engine.meter.spent.evaluations
     if end.leg.has_gradient:
-        rng = engine.generator(GeneratorStream.FAR_STARTS, int(1 - end.lam))
-        modes = find_modes(evaluate, starts, rng, flattened)
+        rng = engine.generator(GeneratorStream.WANDERERS, int(1 - end.lam))
+        density, prior = wide_densities(end, evaluate, engine)
+        most = evaluations_of(problem.settings.search, end.model.dim)
+        modes = find_modes(density, starts, rng, evaluations=most, prior=prior)
     else:
-        modes = find_modes_by_values(evaluate, starts, flattened)
+        modes = find_modes_by_values(evaluate, starts, partial(explore_flattened, end, engine))
+        modes = modes.after(engine.meter.spent.evaluations - spent)
     rng = engine.generator(GeneratorStream.PROPER_AXES, int(1 - end.lam))
     require_proper(end.model, evaluate, modes.mode, rng)
     require_finite_parameters(end.model, modes.mode)

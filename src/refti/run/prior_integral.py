@@ -30,6 +30,7 @@ def integrate_prior(problem: Problem, meter: Meter, run: Callable[[Problem], Evi
         max_seconds=settings.max_seconds,
         max_evaluations=max(1, allowed),
         check_prior=False,
+        search="quick",
     )
     try:
         prior = problem.model.prior_alone()
