@@ -10,9 +10,9 @@ import numpy as np
 from refti.errors import ModelError, SamplingError
 from refti.models.model import ValueAndGradient
 from refti.run.flattened import explore_flattened
-from refti.run.wide_densities import wide_densities
 from refti.run.problem import End, Problem
 from refti.run.tuning import PILOT
+from refti.run.wide_densities import wide_densities
 from refti.sampling.block import Rung
 from refti.sampling.engine import Engine
 from refti.sampling.rung import advance, place_chains, warm_up

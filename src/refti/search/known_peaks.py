@@ -51,18 +51,20 @@ class KnownPeaks:
             np.append(self.belongs_to, len(self) if belongs_to is None else belongs_to),
         )
 
-    def with_mass(self) -> np.ndarray:
+    def with_mass(self, log_share: float = TUNING.least_log_share) -> np.ndarray:
         """The numbers of the peaks that stand alone and hold mass, the heaviest first.
 
-        A narrow spike that holds nothing is none, and a low but wide one may be. Where the
-        curvature is not known the height has to tell.
+        They hold at least so much of what the heaviest does, in logs. A narrow spike that holds
+        nothing is none, and a low but wide one may be. Where the curvature is not known the
+        height has to tell.
         """
         masses = self.log_masses
-        least = np.nanmax(masses) + TUNING.least_log_share
+        least = np.nanmax(masses) + log_share
         lowest = self.heights.max() - TUNING.depth - TUNING.depth_by_dimension * self.x.shape[1]
         holds = np.where(self.is_curved, masses > least, self.heights > lowest)
         holds &= self.belongs_to == np.arange(len(self))
-        order = np.argsort(-np.where(self.is_curved, masses, self.heights + masses[0] - self.heights[0]))
+        as_the_first = self.heights + masses[0] - self.heights[0]
+        order = np.argsort(-np.where(self.is_curved, masses, as_the_first))
         return order[holds[order]]
 
     def whitened(self, x: np.ndarray, peak: int) -> np.ndarray:

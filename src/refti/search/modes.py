@@ -42,10 +42,9 @@ def find_modes(
         return Modes(mode, starts, searched=Searched(0, 0, 0, 0))
     search = _Search(_only(mode, factor))
     search.send_out(counted, pick_near_starts(starts))
-    if prior is not None:
-        prior = Counted(prior)
-    _wander(search, counted, prior, starts[0], rng, evaluations)
-    spent = counted.count + (prior.count if isinstance(prior, Counted) else 0)
+    on_prior = None if prior is None else Counted(prior)
+    _wander(search, counted, on_prior, starts[0], rng, evaluations)
+    spent = counted.count + (0 if on_prior is None else on_prior.count)
     return _gather(evaluate, mode, search, starts, spent)
 
 
@@ -67,9 +66,15 @@ class _Search:
         return sum(self.ends.values()) + self.outside
 
     @property
+    def telling(self) -> int:
+        """How many peaks hold enough to count when asking whether new ones turn up."""
+        return len(self.known.with_mass(TUNING.telling_log_share))
+
+    @property
     def unseen_share(self) -> float:
         """The share of wanderers that came to peaks of their own."""
-        alone = sum(1 for peak in self.known.with_mass() if self.ends.get(int(peak)) == 1)
+        telling = self.known.with_mass(TUNING.telling_log_share)
+        alone = sum(1 for peak in telling if self.ends.get(int(peak)) == 1)
         return alone / max(1, self.arrived)
 
     @property
@@ -113,7 +118,7 @@ def _only(mode: Mode, factor: np.ndarray) -> KnownPeaks:
 def _wander(
     search: _Search,
     evaluate: Counted,
-    prior: ValueAndGradient | None,
+    prior: Counted | None,
     start: np.ndarray,
     rng: np.random.Generator,
     evaluations: int,
@@ -123,36 +128,30 @@ def _wander(
     They go in batches, by turns from the flattened density and from the prior, each of which gets
     its share of the evaluations.
     """
-    counts = [evaluate] + ([prior] if isinstance(prior, Counted) else [])
-    chains: PriorChains | None = None
-    spent = {False: 0, True: 0}
-    sent = {False: 0, True: 0}
+    chains = None if prior is None else PriorChains(prior, start, rng)
+    counts = [evaluate] if prior is None else [evaluate, prior]
+    spent, sent = [0, 0 if prior is None else prior.count], [0, 0]
     while True:
-        before = sum(c.count for c in counts)
+        before = sum(one.count for one in counts)
         allowed = evaluations * (TUNING.while_new if search.is_growing else 1.0)
-        by_prior = len(counts) > 1 and spent[True] <= spent[False]
-        cost = spent[by_prior] / sent[by_prior] if sent[by_prior] else None
-        most = TUNING.first_batch if cost is None else TUNING.batch
-        room = (allowed - before) / (TUNING.guessed_cost if cost is None else cost)
-        count = int(min(most, room))
+        by_prior = chains is not None and spent[1] <= spent[0]
+        cost = (spent[by_prior] / sent[by_prior]) if sent[by_prior] else TUNING.guessed_cost
+        most = TUNING.batch if sent[by_prior] else TUNING.first_batch
+        count = int(min(most, (allowed - before) / cost))
         if count < TUNING.least_batch or len(search.known) > TUNING.most_peaks:
             return
-        if by_prior and chains is None:
-            chains = PriorChains(counts[1], start, rng)
-        modes = search.known.with_mass()
-        if by_prior and chains is not None:
+        modes, telling = search.known.with_mass(), search.telling
+        if chains is not None and by_prior:
             x = chains.draw(count)
         else:
             x = draw_flattened(search.known, modes, count, rng)
         arrived = search.send_out(evaluate, x)
-        if by_prior:
-            search.from_prior += arrived
-        else:
-            search.since_new += arrived
-        if len(search.known.with_mass()) != len(modes):
+        search.from_prior += arrived if by_prior else 0
+        search.since_new += 0 if by_prior else arrived
+        if search.telling != telling:
             search.since_new = 0
         sent[by_prior] += len(x)
-        spent[by_prior] += sum(c.count for c in counts) - before
+        spent[by_prior] += sum(one.count for one in counts) - before
 
 
 def _gather(
@@ -169,7 +168,7 @@ def _gather(
         evaluations=spent,
         unseen_share=unseen,
         lost=search.lost,
-        still_growing=unseen > TUNING.growing or len(known) > TUNING.most_peaks,
+        still_growing=search.is_growing or len(known) > TUNING.most_peaks,
     )
     highest = kept[np.argmax(known.heights[kept])]
     mode = first if highest == 0 else find_mode(evaluate, known.x[highest])

@@ -46,9 +46,7 @@ def add_new_peaks(
         if tried >= long_climbs:
             break
         tried += 1
-        x, height = climb(
-            evaluate, climbed.x[index], factor=factor, iterations=TUNING.ascent_steps
-        )
+        x, height = climb(evaluate, climbed.x[index], factor=factor, iterations=TUNING.ascent_steps)
         known = _with_top(evaluate, known, *_top_of(evaluate, x, height, factor))
     return known, tried
 

@@ -62,8 +62,7 @@ class SearchTuning:
     unseen: float = tuned(
         0.01, "share of wanderers that came to peaks of their own, above which it goes on"
     )
-    quiet: float = tuned(0.25, "share of wanderers that must have come after the last new mode")
-    growing: float = tuned(0.1, "of wanderers at peaks of their own, above which peaks are said to be still turning up")
+    quiet: float = tuned(0.5, "share of wanderers that must have come after the last new mode")
     most_peaks: int = tuned(1000, "after which a search ends: they may be without end")
     found_with: float = tuned(0.95, "probability for which the smallest mode found is stated")
     near_starts: int = tuned(4, "starts beside the best that other modes are climbed to from")
@@ -78,6 +77,9 @@ class SearchTuning:
     along_one_parameter: float = tuned(
         0.25, "of them, widened along one parameter only: modes often differ in just one"
     )
+    many_modes: int = tuned(3, "known modes from which on some wanderers set out from among them …")
+    among_modes: float = tuned(0.4, "… as many of those on the flattened density …")
+    among_width: float = tuned(1.2, "… and how wide, in standard deviations of the modes' places")
     like_in_slope: float = tuned(
         0.2, "relative difference of slopes within which a climber is on the hill of a peak …"
     )
@@ -93,10 +95,10 @@ class SearchTuning:
     looked_back: int = tuned(3, "nearest peaks to which the way from a new one is looked at")
     prior_share: float = tuned(0.5, "of the evaluations that go to wanderers from the prior")
     prior_chains: int = tuned(64, "chains on the prior, side by side")
-    prior_spread: float = tuned(1.5, "spreads of the prior in which they set out about its mode")
+    prior_spread: float = tuned(1.0, "spreads of the prior in which they set out about its mode")
     prior_step: float = tuned(0.6, "times dim^(-1/4), their first step")
     prior_steps: int = tuned(4, "of a trajectory on the prior")
-    prior_moves_before: int = tuned(4, "trajectories before the first wanderers set out")
+    prior_moves_before: int = tuned(2, "trajectories before the first wanderers set out")
     prior_acceptance: float = tuned(0.8, "share of moves accepted, around which the step is kept")
     ascent_steps: int = tuned(60, "steps of those who climb; enough to tell one hill from another")
     same_peak: float = tuned(0.5, "spreads within which two ends of a climb are one")
@@ -104,6 +106,9 @@ class SearchTuning:
     points_between: int = tuned(16, "points on the way between two peaks where a dip is looked for")
     least_log_share: float = tuned(
         -14.0, "log of the mass of a peak, by curvature, over the largest, below which it is none"
+    )
+    telling_log_share: float = tuned(
+        -7.0, "the same, above which a new peak tells that there may be more"
     )
     depth: float = tuned(10.0, "nats below the mode under which a peak has next to no mass …")
     depth_by_dimension: int = tuned(2, "… and as many more for every dimension")
@@ -136,6 +141,9 @@ class SearchTuning:
     tail_less_near: float = tuned(30.0, "spreads, the next")
     tail_far: float = tuned(1e3, "spreads from which, to the last, it still falls")
     tail_farther: float = tuned(1e6, "spreads, the last")
+    tail_ends: float = tuned(
+        1e30, "spreads to which it is looked at, by the same ratio, where it did not fall so far"
+    )
     tail_rate: float = tuned(1.01, "times the fall of 1 / distance, that a proper density exceeds")
     plateau: float = tuned(
         3.0, "nats below the mode above which a plateau far out is no matter of rounding"

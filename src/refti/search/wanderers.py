@@ -33,7 +33,8 @@ def draw_flattened(
     The density to the power 1 / T is, about a peak, wider by the root of T. Most points are
     drawn from that Gaussian, for T of all sizes. In many dimensions its points lie on a far shell,
     off everything that differs in one parameter alone; so every fourth is widened along one
-    parameter only, with what that parameter drags along.
+    parameter only, with what that parameter drags along. Where there are many modes, some are
+    drawn from among them, for more of the same may lie there.
     """
     dim = known.x.shape[1]
     chosen = rng.choice(centres, size=count)
@@ -46,7 +47,23 @@ def draw_flattened(
     axis = factors[np.arange(count), rng.integers(dim, size=count)]  # a row: one parameter
     drag = np.einsum("nij,nj->ni", factors, axis) / np.linalg.norm(axis, axis=1)[:, None]
     shift = (narrow * widths * rng.normal(size=count))[:, None] * drag
-    return np.asarray(x + shift)
+    x = np.asarray(x + shift)
+    if len(centres) >= TUNING.many_modes:
+        among = rng.random(count) < TUNING.among_modes
+        x[among] = _draw_among(known, centres, int(among.sum()), rng)
+    return x
+
+
+def _draw_among(
+    known: KnownPeaks, centres: np.ndarray, count: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Points x[n, dim] of a Gaussian as wide as the modes lie apart, where others lie between."""
+    x = known.x[centres]
+    pairs = rng.normal(size=(count, len(x))) / np.sqrt(len(x))
+    about = x.mean(axis=0) + TUNING.among_width * pairs @ (x - x.mean(axis=0))
+    factors = known.factors[rng.choice(centres, size=count)]
+    noise = np.sqrt(TUNING.flattenings[0]) * rng.normal(size=(count, x.shape[1]))
+    return np.asarray(about + np.einsum("nij,nj->ni", factors, noise))
 
 
 class PriorChains:
