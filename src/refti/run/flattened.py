@@ -1,4 +1,4 @@
-"""Chains on the flattened density, which come to other modes where there is no gradient to climb."""
+"""Chains on the flattened density, which come to other modes where no gradient can be climbed."""
 
 from __future__ import annotations
 

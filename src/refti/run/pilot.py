@@ -81,6 +81,14 @@ def find_posterior(problem: Problem, end: End, engine: Engine) -> Pilot:
     return _from_users_draws(problem, end, modes, evaluate, engine)
 
 
+def search_alone(problem: Problem, end: End, engine: Engine) -> Modes:
+    """The modes of one end of a path, without any draws."""
+    evaluate = end.evaluate_by(engine)
+    rng = engine.generator(GeneratorStream.PREFLIGHT, int(1 - end.lam))
+    starts = preflight(end.model, evaluate, rng, problem.posterior_draws)
+    return _search_modes(problem, end, evaluate, starts, engine)
+
+
 def continue_pilot(end: End, pilot: Pilot, engine: Engine) -> Pilot:
     """The pilot with as many draws again."""
     made = pilot.x.shape[1] // engine.block_length

@@ -75,9 +75,9 @@ class KnownPeaks:
     def recognise(self, x: np.ndarray, values: np.ndarray, gradients: np.ndarray) -> np.ndarray:
         """The numbers [n] of the peaks that points x[n, dim] lie on the slope of, or -1.
 
-        They do where the density and its gradient are about those of the parabola at that peak:
-        the density of another hill, or of a needle on this one, is not. Of a peak without a
-        curvature of its own only the neighbourhood is recognised.
+        They do where the density and its gradient are about those of the parabola at that peak,
+        and the density is hardly above it: another hill, or a needle on this one, would lift it.
+        Of a peak without a curvature of its own only the neighbourhood is recognised.
         """
         at = np.full(len(x), -1)
         best = np.full(len(x), np.inf)
@@ -90,7 +90,9 @@ class KnownPeaks:
                 if self.is_curved[peak]:
                     off = np.linalg.norm(gradients @ self.factors[peak] + u, axis=1)
                     like = off <= TUNING.like_in_slope * distance + TUNING.same_peak / 2
-                    near = np.abs(fall - parabola) <= TUNING.like_in_height * parabola + 0.25
+                    lower = fall - parabola
+                    near = lower <= TUNING.like_below * parabola + TUNING.dip / 2
+                    near &= lower >= -TUNING.like_above * parabola - TUNING.dip / 2
                     here = like & near
                 else:
                     here = (distance < TUNING.same_peak) & (np.abs(fall) < TUNING.dip)

@@ -63,7 +63,7 @@ class Modes:
 def pick_near_starts(starts: np.ndarray) -> np.ndarray:
     """Some of the starts x[n, dim] after the first, evenly from good to bad."""
     picks = np.linspace(1, len(starts) - 1, TUNING.near_starts).astype(int)
-    return starts[np.unique(picks[picks > 0])]
+    return starts[np.unique(picks[(picks > 0) & (picks < len(starts))])]
 
 
 def keep_inside(evaluate: ValueAndGradient, x: np.ndarray) -> np.ndarray:

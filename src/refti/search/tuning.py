@@ -83,7 +83,10 @@ class SearchTuning:
     like_in_slope: float = tuned(
         0.2, "relative difference of slopes within which a climber is on the hill of a peak …"
     )
-    like_in_height: float = tuned(0.1, "… and relative difference of the falls from its top")
+    like_below: float = tuned(0.1, "… and by how much it may be lower, relative to its fall …")
+    like_above: float = tuned(
+        1e-3, "… or higher, for which there is no reason but another hill and rounding"
+    )
     curved_peaks: int = tuned(50, "dimensions up to which every peak gets curvatures of its own")
     newton_steps: int = tuned(6, "most steps by curvature from where a climb ended to the top")
     at_the_top: float = tuned(0.01, "spreads off a top within which a climber is at it")
