@@ -44,7 +44,7 @@ class SearchTuning:
     shortest_ascent_step: float = tuned(1e-4, "spreads below which a step is no longer shortened")
 
     unlike_a_parabola: float = tuned(
-        0.25, "of what a step should gain by its slope, that its gain may differ from a parabola's"
+        0.1, "of what a step should gain by its slope, that its gain may differ from a parabola's"
     )
 
     # All modes.

@@ -9,6 +9,7 @@ from refti.results.result import Evidence
 from refti.run.pilot import search_alone
 from refti.run.problem import Problem
 from refti.run.settings import Settings
+from refti.run.suitability import adapted_to_models
 from refti.sampling.computing import computing
 from refti.sampling.engine import open_engine
 from refti.sampling.metering import Meter
@@ -20,7 +21,8 @@ from refti.search.wanderers import draw_flattened
 
 def search_modes(model: Model, *, seed: int = 0, search: Effort | int = "default") -> Modes:
     """The modes of a model as a run would find them, and the record of the search."""
-    problem = Problem(Evidence, (model,), Settings(seed=seed, search=search))
+    settings = adapted_to_models(Settings(seed=seed, search=search), [model])
+    problem = Problem(Evidence, (model,), settings)
     with (
         computing(),
         open_engine(
