@@ -81,6 +81,18 @@ class TestFound:
         assert found.count == 1
 
 
+def test_a_saddle_does_not_hide_the_mode_behind_it():
+    alone = TestRecognised.KNOWN
+    no_curvature = np.full((2, 2), np.nan)
+    with_saddle = alone.with_top(np.array([3.0, 0.0]), -4.5, no_curvature, 0)
+    assert list(with_saddle.nearest(np.array([5.0, 0.0]), 3)) == [0]
+    # A higher top takes the place of what no dip parts it from, with all that belonged to that.
+    higher = with_saddle.with_top(np.array([1.0, 0.0]), 2.0, np.eye(2), 0)
+    assert list(higher.belongs_to) == [2, 2, 2]
+    lower = with_saddle.with_top(np.array([1.0, 0.0]), -2.0, np.eye(2), 0)
+    assert list(lower.belongs_to) == [0, 0, 0]
+
+
 class TestMass:
     """Peaks are modes by the mass they hold, not by their height."""
 

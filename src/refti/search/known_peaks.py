@@ -41,14 +41,21 @@ class KnownPeaks:
     def with_top(
         self, x: np.ndarray, height: float, factor: np.ndarray, belongs_to: int | None
     ) -> KnownPeaks:
-        """The peaks with one more; its factor is NaN if it has no curvature."""
+        """The peaks with one more; its factor is NaN if it has no curvature.
+
+        If it is the higher one, what it belongs to belongs to it.
+        """
         curved = bool(np.isfinite(factor).all())
+        belonging = self.belongs_to
+        if belongs_to is not None and height > self.heights[belongs_to]:
+            belonging = np.where(belonging == belongs_to, len(self), belonging)
+            belongs_to = None
         return KnownPeaks(
             np.concatenate([self.x, x[None]]),
             np.append(self.heights, height),
             np.concatenate([self.factors, (factor if curved else self.factors[0])[None]]),
             np.append(self.is_curved, curved),
-            np.append(self.belongs_to, len(self) if belongs_to is None else belongs_to),
+            np.append(belonging, len(self) if belongs_to is None else belongs_to),
         )
 
     def with_mass(self, log_share: float = TUNING.least_log_share) -> np.ndarray:
@@ -101,6 +108,10 @@ class KnownPeaks:
         return at
 
     def nearest(self, x: np.ndarray, count: int) -> np.ndarray:
-        """The numbers [count] of the peaks nearest to a point, each in its own spreads."""
-        distances = [np.linalg.norm(self.whitened(x[None], peak)) for peak in range(len(self))]
-        return np.argsort(distances)[:count]
+        """The numbers of the peaks that stand alone nearest to a point, each in its own spreads.
+
+        What belongs to another may be a saddle on the way to it, and hides the dip behind.
+        """
+        alone = np.flatnonzero(self.belongs_to == np.arange(len(self)))
+        distances = [np.linalg.norm(self.whitened(x[None], peak)) for peak in alone]
+        return np.asarray(alone[np.argsort(distances)[:count]])

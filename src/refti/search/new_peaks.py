@@ -75,7 +75,7 @@ def _with_top(
         return known
     near = known.nearest(x, TUNING.looked_back)
     apart = are_apart_from(evaluate, x, known.x[near])
-    belongs_to = None if apart.all() else int(known.belongs_to[near[np.argmin(apart)]])
+    belongs_to = None if apart.all() else int(near[np.argmin(apart)])
     return known.with_top(x, float(height), factor, belongs_to)
 
 
