@@ -113,5 +113,5 @@ class KnownPeaks:
         What belongs to another may be a saddle on the way to it, and hides the dip behind.
         """
         alone = np.flatnonzero(self.belongs_to == np.arange(len(self)))
-        distances = [np.linalg.norm(self.whitened(x[None], peak)) for peak in alone]
+        distances = [np.linalg.norm(self.whitened(x[None], int(peak))) for peak in alone]
         return np.asarray(alone[np.argsort(distances)[:count]])
