@@ -149,3 +149,12 @@ def test_some_axes_of_very_many_are_looked_along():
     mode = Mode(np.zeros(260), 0.0, -np.eye(260), 0.0)
     require_proper(model, density, mode, np.random.default_rng(0))
     assert looked_at == [2 * (256 + 3)] * 4
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9, 1e12])
+def test_the_evidence_of_a_normal_of_any_scale(scale: float):
+    model = refti.Model(lambda x: -0.5 * jnp.sum((x / scale - 3.0) ** 2), dim=1)
+    result = refti.evidence(model, search="quick", seed=1, progress=False)
+    assert result.trusted
+    truth = 0.5 * np.log(2 * np.pi) + np.log(scale)
+    assert abs(result.log_z - truth) < 4 * result.error
