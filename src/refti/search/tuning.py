@@ -27,6 +27,7 @@ class SearchTuning:
     coarse_gradient_step: float = tuned(
         1e-2, "of those that the fine ones are compared with; a smooth density gives the same"
     )
+    wider: float = tuned(1e4, "times the steps are tried where gradients do not differ at all")
     most_disagreement: float = tuned(
         0.2, "of the two, relative to their size, in a density that has a curvature"
     )
