@@ -97,7 +97,6 @@ class SearchTuning:
     )
     tight: float = tuned(0.02, "spreads within which two ends of climbs are surely one")
     looked_back: int = tuned(3, "nearest peaks to which the way from a new one is looked at")
-    prior_share: float = tuned(0.5, "of the evaluations that go to wanderers from the prior")
     prior_chains: int = tuned(64, "chains on the prior, side by side")
     prior_spread: float = tuned(1.0, "spreads of the prior in which they set out about its mode")
     prior_step: float = tuned(0.6, "times dim^(-1/4), their first step")
