@@ -215,6 +215,8 @@ class TestBadInput:
             (("--rungs", "many"), "--rungs"),
             (("--exponent", "-1", "--rungs", "4"), "exponent"),
             (("--kernel", "gibbs"), "kernel="),
+            (("--search", "0"), "search="),
+            (("--search", "hard"), "search="),
             (("--reference", "normal"), "reference="),
             (("--path", "power"), "prior and the likelihood apart"),
             (("--chains", "1", "--seed", "-1"), "chains="),

@@ -156,6 +156,9 @@ def expect_round_trip(state: RunState, path: Path, problem: Problem | None = Non
     write_value(path, state, state.problem)
     back = read_value(path, state.problem if problem is None else problem)
     assert to_bytes(back, back.problem) == path.read_bytes()
+    searched = back.plan.pilot.modes.searched
+    assert searched == state.plan.pilot.modes.searched
+    assert searched is not None
     return back
 
 

@@ -31,7 +31,7 @@ def test_the_search_far_out_and_the_starts_about_peaks_differ():
     # They once had the same numbers: (seed, 7) and (seed, 7, 0) are one to NumPy.
     one, other = (
         generator_of(3, stream, 0).normal(size=8)
-        for stream in (GeneratorStream.FAR_STARTS, GeneratorStream.AROUND_PEAKS)
+        for stream in (GeneratorStream.WANDERERS, GeneratorStream.AROUND_PEAKS)
     )
     assert not np.isin(one, other).any()
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from scipy.special import logsumexp
 
 import refti
+from mixtures import Mixture, starts_about
 from refti.models.model import ValueAndGradient
 from refti.run.pilot import find_posterior
 from refti.run.problem import Problem
@@ -24,31 +23,6 @@ from refti.search.modes_by_values import find_modes_by_values
 from refti.search.peaks import Modes
 
 
-@dataclass(frozen=True, eq=False)
-class Mixture:
-    """Normals with diagonal covariances: means and scales [mode, dim], and weights."""
-
-    means: np.ndarray
-    scales: np.ndarray
-    weights: tuple[float, ...]
-
-    def evaluate(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The log density, of integral (2 pi)^(dim / 2), at points x[n, dim], and its gradient."""
-        apart = (x[:, None] - self.means) / self.scales
-        heights = np.log(self.weights) - np.log(self.scales).sum(axis=1)
-        parts = heights - 0.5 * np.sum(apart**2, axis=2)
-        value = logsumexp(parts, axis=1)
-        shares = np.exp(parts - value[:, None])
-        return value, -np.einsum("nm,nmd->nd", shares, apart / self.scales)
-
-    def explore(self, mode: np.ndarray, factor: np.ndarray) -> np.ndarray:
-        """Draws of about the density to the power 1 / T, whose peaks are wider by the root of T."""
-        rng = np.random.default_rng(1)
-        picks = rng.integers(len(self.means), size=24)
-        wider = np.sqrt(np.repeat([10.0, 30.0, 100.0], 8))[:, None]
-        return self.means[picks] + wider * self.scales[picks] * rng.normal(size=(24, len(mode)))
-
-
 def two_modes(dim: int, distance: float) -> Mixture:
     """Two normals; the first, of nine tenths, has the unit covariance."""
     direction = np.linspace(1.0, 2.0, dim)
@@ -57,15 +31,9 @@ def two_modes(dim: int, distance: float) -> Mixture:
     return Mixture(means, np.stack([np.ones(dim), np.geomspace(0.8, 1.4, dim)]), (0.9, 0.1))
 
 
-def starts_about(start: np.ndarray, seed: int) -> np.ndarray:
-    """A start and some about it, as the preflight gives them."""
-    noise = np.random.default_rng(seed).uniform(-2, 2, size=(31, len(start)))
-    return np.concatenate([start[None], start + noise])
-
-
 def with_gradient(mixture: Mixture, start: np.ndarray, seed: int = 0) -> Modes:
     rng = np.random.default_rng(seed)
-    return find_modes(mixture.evaluate, starts_about(start, seed), rng, mixture.explore)
+    return find_modes(mixture.evaluate, starts_about(start, seed), rng, evaluations=8000)
 
 
 def by_values(mixture: Mixture, start: np.ndarray, seed: int = 0) -> Modes:
@@ -156,10 +124,9 @@ def student(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("evaluate", [log_gamma, student])
 def test_one_mode_is_one_peak(evaluate: ValueAndGradient):
-    far = 30 * np.random.default_rng(0).normal(size=(20, 3))
     for seed in range(3):
         rng, starts = np.random.default_rng(seed), starts_about(np.zeros(3), seed)
-        found = find_modes(evaluate, starts, rng, lambda mode, factor: far)
+        found = find_modes(evaluate, starts, rng, evaluations=8000)
         assert found.peaks.shape == (1, 3)
         np.testing.assert_array_equal(found.peaks[0], found.mode.x)
         slope = evaluate(found.mode.x[None])[1][0]
@@ -172,6 +139,7 @@ def test_where_there_is_no_curvature_starts_stand_in_for_peaks():
 
     starts = starts_about(np.array([0.5, -0.7]), seed=0)
     rng = np.random.default_rng(0)
-    found = find_modes(laplace, starts, rng, lambda mode, factor: np.empty((0, 2)))
+    found = find_modes(laplace, starts, rng, evaluations=8000)
+    assert found.searched.wanderers == 0
     np.testing.assert_array_equal(found.peaks, starts)
     np.testing.assert_array_equal(found.factor, np.eye(2))

@@ -57,9 +57,28 @@ PROPER = {
     "exponential": of(lambda a, s: -0.5 * a**2 - s, a=real, s=positive),
     "simplex": of(lambda p: 0.3 * jnp.log(p[0]) + p[1], p=refti.simplex(3)),
     "Laplace": of(lambda x: -jnp.sum(jnp.abs(x)), x=vector),
+    "scales of 1e9 and 1": of(lambda x: -0.5 * jnp.sum((x / jnp.array([1e9, 1])) ** 2), x=vector),
+    "scale of 1e12, far from the start": of(
+        lambda x: -0.5 * jnp.sum(((x - jnp.array([3e12, 0])) / jnp.array([1e12, 1])) ** 2), x=vector
+    ),
+    "scales of 1e9 and 1, turned": of(
+        lambda x: -0.5 * ((x[0] + 2 * x[1]) / 1e9) ** 2 - 0.5 * (2 * x[0] - x[1]) ** 2, x=vector
+    ),
+    "exp(-|x|^0.3)": of(lambda a, x: -0.5 * a**2 - jnp.abs(x) ** 0.3, a=real, x=real),
     "spike of finite mass": of(
         lambda a, x: -0.5 * a**2 - 0.5 * x**2 - 0.5 * jnp.log(jnp.abs(x)), a=real, x=real
     ),
+}
+_DOSES = np.linspace(-2.0, 2.0, 9)
+IMPROPER |= {
+    "separable data": (
+        of(
+            lambda w: -jnp.sum(jnp.log1p(jnp.exp(-jnp.sign(_DOSES) * (w[0] + w[1] * _DOSES)))),
+            w=vector,
+        ),
+        r"'w\[[01]\]'",
+    ),
+    "cosine without decay": (of(lambda a, x: -0.5 * a**2 + jnp.cos(x), a=real, x=real), "'x'"),
 }
 RISING = of(lambda a, s: -0.5 * a**2 + 0 * s, a=real, s=positive)
 MOST = 32  # points at once, so that one program serves
@@ -130,3 +149,12 @@ def test_some_axes_of_very_many_are_looked_along():
     mode = Mode(np.zeros(260), 0.0, -np.eye(260), 0.0)
     require_proper(model, density, mode, np.random.default_rng(0))
     assert looked_at == [2 * (256 + 3)] * 4
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9, 1e12])
+def test_the_evidence_of_a_normal_of_any_scale(scale: float):
+    model = refti.Model(lambda x: -0.5 * jnp.sum((x / scale - 3.0) ** 2), dim=1)
+    result = refti.evidence(model, search="quick", seed=1, progress=False)
+    assert result.trusted
+    truth = 0.5 * np.log(2 * np.pi) + np.log(scale)
+    assert abs(result.log_z - truth) < 4 * result.error

@@ -32,6 +32,17 @@ class CalibrationTuning:
     false_alarm: float = tuned(0.01, "of all tests of model probabilities together")
     extreme: float = tuned(1e-12, "probabilities nearer to 0 or 1 count as this near")
     control_bias: float = tuned(log(2), "nats of a prior without its factor 2, the usual mistake")
+    search_evaluations: int = tuned(
+        100, "of a search whose power is measured: few, so that shares of 0.1 % to 30 % tell"
+    )
+    search_distance: float = tuned(15.0, "spreads of the first mode to the second one searched for")
+    search_widths: tuple[float, float] = tuned(
+        (0.01, 30.0), "of the second in those of the first, among which its share is looked for"
+    )
+    search_points: int = tuned(200_000, "by which the share of a mode is counted")
+    search_alarm: float = tuned(
+        1e-3, "chance of so few found, below which the search finds less than it says"
+    )
     control_noise: float = tuned(1.0, "nats of noise that a careless estimate has")
 
 

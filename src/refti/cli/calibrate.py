@@ -215,6 +215,19 @@ def modes(
 
 
 @calibrate.command()
+@click.option("--seeds", type=click.IntRange(min=1), default=200, show_default=True)
+@click.option("--quick", is_flag=True, help="A small version of the study.")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def search(seeds: int, quick: bool, as_json: bool) -> int:
+    """Search alone for a second mode; --quick takes 40 of the seeds and few mixtures."""
+    from refti.calibrate import search_power as study
+
+    rows = study.power(min(seeds, 40) if quick else seeds, quick=quick)
+    record = {"mixtures": [{**asdict(row), "holds": row.holds} for row in rows]}
+    return _print_findings(record, study.text(rows), study.passes(rows), as_json)
+
+
+@calibrate.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def checks(files: tuple[Path, ...], as_json: bool) -> int:

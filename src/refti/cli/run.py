@@ -19,6 +19,12 @@ if TYPE_CHECKING:
     from refti.results.result import Evidence
 
 
+def _parse_search(context: Any, option: Any, value: str) -> str | int:
+    """The effort by its name, or a number of evaluations."""
+    del context, option
+    return int(value) if value.lstrip("+-").isdecimal() else value
+
+
 @click.command()
 @click.argument("targets", nargs=-1, required=True, metavar="FILE.py:MODEL|FILE.stan...")
 @click.option("--data", multiple=True, help="JSON for Stan programs: one for all, or one each.")
@@ -58,6 +64,14 @@ if TYPE_CHECKING:
     help="See that the prior integrates to one.",
 )
 @click.option("--witness", is_flag=True, help="Repeat the estimate along an independent way.")
+@click.option(
+    "--search",
+    callback=_parse_search,
+    default="default",
+    show_default=True,
+    metavar="quick|default|thorough|EVALUATIONS",
+    help="How hard other modes are looked for.",
+)
 @click.option(
     "--draws",
     type=click.Path(path_type=Path),

@@ -18,7 +18,7 @@ from refti.estimators import Estimate
 from refti.results.files import read_json, read_netcdf, write_json, write_netcdf
 from refti.results.old_files import found_in, settings_in
 from refti.results.rungs import RungSummary, read_rung
-from refti.results.text import plus_minus
+from refti.results.text import plus_minus, search_line
 
 FORMAT = 1  # of the files written by save()
 
@@ -121,6 +121,7 @@ class Result:
         verdict = "trusted" if self.trusted else "NOT TRUSTED"
         first = f"{name} = {plus_minus(self.value, self.error, decimals=4)}"
         lines = [f"{first}  (95 %: {low:.4f} to {high:.4f}), {verdict}"]
+        lines += search_line(self.found)
         return "\n".join(lines + [f"  {check}" for check in self.checks if not check.ok])
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import Any
 
 
 def plus_minus(value: float, error: float, decimals: int | None = None) -> str:
@@ -23,6 +24,12 @@ def plus_minus(value: float, error: float, decimals: int | None = None) -> str:
     if decimals > 8:
         return f"{value:.8f} ± {rounded}" if abs(value) >= 1e-3 else f"{value:.1e} ± {rounded}"
     return f"{value:.{decimals}f} ± {float(rounded):.{decimals}f}"
+
+
+def search_line(found: Mapping[str, Any]) -> list[str]:
+    """Returns the line that tells how hard other modes were looked for, if a run did."""
+    search = found.get("search")
+    return [f"  search: {search['sentence']}"] if search else []
 
 
 def printable(name: object) -> str:

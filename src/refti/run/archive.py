@@ -39,6 +39,7 @@ from refti.sampling.leg import LegState, Scan
 from refti.sampling.whitening import Whitening
 from refti.search.mode import Mode
 from refti.search.peaks import Modes
+from refti.search.searched import Searched
 
 # What a file may hold: it must not be able to make anything else.
 RECORDS: dict[str, type] = {
@@ -57,6 +58,7 @@ RECORDS: dict[str, type] = {
         Rung,
         RunState,
         Scan,
+        Searched,
         StepSize,
         SupportShare,
         Trace,

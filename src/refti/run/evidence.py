@@ -21,6 +21,7 @@ from refti.run.suitability import adapted_to_models, require_fitting_stations, r
 from refti.run.witness import require_witness
 from refti.sampling.computing import computing
 from refti.sampling.kernels.registry import KERNELS
+from refti.search.searched import Effort
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -54,6 +55,7 @@ def evidence(
     kernel: str = Settings.kernel,
     check_prior: bool = Settings.check_prior,
     witness: bool = Settings.witness,
+    search: Effort | int = Settings.search,
     draws: Posterior | None = None,
     store: str | FilePath | None = None,
     progress: Progress | bool | None = None,
@@ -86,6 +88,9 @@ def evidence(
         check_prior: whether a prior given apart is seen to integrate to one, by a run of its own.
         witness: whether the estimate is repeated along an independent way, from the prior where it
             is apart and from a wide Student-t otherwise; not trusted where the two disagree.
+        search: how hard other modes are looked for: "quick", "default" (about what the cheapest
+            run costs), "thorough" (ten times that), or a number of evaluations. What it can have
+            missed stands in `found["search"]`.
         draws: posterior draws, which take the place of the pilot's: a dictionary of arrays by
             parameter name, [chain, draw, ...] or [draw, ...]; an InferenceData of ArviZ, or an
             xarray DataTree, with a group "posterior"; an xarray Dataset; a netCDF file (.nc) of
@@ -111,6 +116,7 @@ def evidence(
         max_evaluations=max_evaluations,
         check_prior=check_prior,
         witness=witness,
+        search=search,
     )
     require_model(model)
     settings = adapted_to_models(settings, [model])
@@ -139,6 +145,7 @@ def log_bayes_factor(
     warmup: int | None = Settings.warmup,
     kept: int | None = Settings.kept,
     kernel: str = Settings.kernel,
+    search: Effort | int = Settings.search,
     store: str | FilePath | None = None,
     progress: Progress | bool | None = None,
 ) -> LogRatio:
@@ -158,6 +165,7 @@ def log_bayes_factor(
         max_seconds=max_seconds,
         max_evaluations=max_evaluations,
         check_prior=False,
+        search=search,
     )
     for model in (model_a, model_b):
         require_model(model)

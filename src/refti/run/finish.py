@@ -75,6 +75,7 @@ def _found_on_path(state: RunState) -> dict[str, Any]:
     """What the run chose by itself, as plain values."""
     plan, choice = state.plan, state.plan.choice
     starts, ends = shares_of(state.conclusion.samples)
+    searched = plan.pilot.modes.searched
     found: dict[str, Any] = {
         "path": plan.path.name,
         "log_z_start": plan.path.log_z_start,
@@ -83,6 +84,7 @@ def _found_on_path(state: RunState) -> dict[str, Any]:
         "rounds": state.rounds,
         "modes": plan.pilot.modes.count,
         "pilot": plan.pilot.why,
+        "search": None if searched is None else searched.record(),
     }
     if plan.coordinates is not None:
         found["coordinates"] = plan.coordinates

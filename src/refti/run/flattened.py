@@ -1,4 +1,4 @@
-"""Chains on the flattened density, which come to modes that a climb from near or far would miss."""
+"""Chains on the flattened density, which come to other modes where no gradient can be climbed."""
 
 from __future__ import annotations
 
@@ -22,20 +22,17 @@ def explore_flattened(end: End, engine: Engine, mode: np.ndarray, factor: np.nda
     """Where chains on the flattened density come to, x[n, dim].
 
     The density to the power 1 / T is wider by the root of T, and the dips in it are T times
-    shallower: modes 30 spreads apart are one hill at T = 100. Given are the last points of chains,
-    and as many that are highest for their distance.
+    shallower: modes 30 spreads apart are one hill at T = 100. Given are last points of chains,
+    and some that are highest for their distance.
     """
     leg = Leg(gaussian(mode, PILOT.widest * factor, 0.0), end.model.density)
     x = np.broadcast_to(mode, (engine.chains, len(mode)))
-    flattenings, last, highest = PILOT.flattenings, engine.chains, engine.chains
-    if not end.leg.has_gradient:
-        flattenings, last, highest = PILOT.flattenings_by_values, 2, 4
-        engine = replace(engine, block_length=PILOT.flattened_moves_by_values)
+    last, highest = PILOT.flattened_points_by_values
+    engine = replace(engine, block_length=PILOT.flattened_moves_by_values)
     found = []
-    for index, flattening in enumerate(flattenings):
+    for index, flattening in enumerate(PILOT.flattenings_by_values):
         wider = whitening(mode, np.sqrt(flattening) * factor)
         rung = place_chains(leg, 1 / flattening, x, wider, engine)
-        rung = replace(rung, most_steps=PILOT.flattened_steps)
         key = engine.key(KeyStream.FLATTENED, int(end.lam), index)
         _, trace, _ = advance(leg, rung, key, engine, adapting=True)
         x = np.asarray(trace.x[:, -1])

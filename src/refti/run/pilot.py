@@ -12,6 +12,7 @@ from refti.models.model import ValueAndGradient
 from refti.run.flattened import explore_flattened
 from refti.run.problem import End, Problem
 from refti.run.tuning import PILOT
+from refti.run.wide_densities import wide_densities
 from refti.sampling.block import Rung
 from refti.sampling.engine import Engine
 from refti.sampling.rung import advance, place_chains, warm_up
@@ -22,6 +23,7 @@ from refti.search.modes_by_values import find_modes_by_values
 from refti.search.peaks import Modes
 from refti.search.preflight import preflight
 from refti.search.proper import require_finite_parameters, require_proper
+from refti.search.searched import evaluations_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,12 +81,20 @@ def find_posterior(problem: Problem, end: End, engine: Engine) -> Pilot:
     evaluate = end.evaluate_by(engine)
     rng = engine.generator(GeneratorStream.PREFLIGHT, int(1 - end.lam))
     starts = preflight(end.model, evaluate, rng, problem.posterior_draws)
-    modes = _search_modes(end, evaluate, starts, engine)
+    modes = _search_modes(problem, end, evaluate, starts, engine)
     if problem.posterior_draws is None:
         rung = _find_rung(problem, end, modes, evaluate, engine)
         blocks = PILOT.blocks if end.leg.has_gradient else PILOT.blocks_by_values
         return _draw(end, modes, rung, blocks, engine)
     return _from_users_draws(problem, end, modes, evaluate, engine)
+
+
+def search_alone(problem: Problem, end: End, engine: Engine) -> Modes:
+    """The modes of one end of a path, without any draws."""
+    evaluate = end.evaluate_by(engine)
+    rng = engine.generator(GeneratorStream.PREFLIGHT, int(1 - end.lam))
+    starts = preflight(end.model, evaluate, rng, problem.posterior_draws)
+    return _search_modes(problem, end, evaluate, starts, engine)
 
 
 def continue_pilot(end: End, pilot: Pilot, engine: Engine) -> Pilot:
@@ -116,16 +126,19 @@ def require_time(problem: Problem) -> None:
 
 
 def _search_modes(
-    end: End, evaluate: ValueAndGradient, starts: np.ndarray, engine: Engine
+    problem: Problem, end: End, evaluate: ValueAndGradient, starts: np.ndarray, engine: Engine
 ) -> Modes:
     """The modes, after the density was seen to fall away from them."""
     engine.report("finding the modes", 0, 1)
-    flattened = partial(explore_flattened, end, engine)
+    spent = engine.meter.spent.evaluations
     if end.leg.has_gradient:
-        rng = engine.generator(GeneratorStream.FAR_STARTS, int(1 - end.lam))
-        modes = find_modes(evaluate, starts, rng, flattened)
+        rng = engine.generator(GeneratorStream.WANDERERS, int(1 - end.lam))
+        density, prior = wide_densities(end, evaluate, engine)
+        most = evaluations_of(problem.settings.search, end.model.dim)
+        modes = find_modes(density, starts, rng, evaluations=most, prior=prior)
     else:
-        modes = find_modes_by_values(evaluate, starts, flattened)
+        modes = find_modes_by_values(evaluate, starts, partial(explore_flattened, end, engine))
+        modes = modes.after(engine.meter.spent.evaluations - spent)
     rng = engine.generator(GeneratorStream.PROPER_AXES, int(1 - end.lam))
     require_proper(end.model, evaluate, modes.mode, rng)
     require_finite_parameters(end.model, modes.mode)

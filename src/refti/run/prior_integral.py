@@ -26,6 +26,7 @@ def integrate_prior(problem: Problem, meter: Meter, run: RunAlone) -> Estimate:
         max_seconds=seconds_left(settings, meter),
         max_evaluations=evaluations_left(settings, meter, *ROUNDS.prior_evaluations),
         check_prior=False,
+        search="quick",
     )
     try:
         prior = problem.model.prior_alone()

@@ -15,6 +15,7 @@ from refti.references.base import Reference
 from refti.references.registry import FAMILIES
 from refti.references.taylor import fault_of_order
 from refti.sampling.kernels.registry import KERNELS
+from refti.search.searched import Effort
 
 EstimatorName = Literal["mbar", "ti", "stepping_stone"]
 PathName = Literal["referenced", "power"]
@@ -43,6 +44,7 @@ class Settings:
     max_evaluations: int = 20_000_000
     check_prior: bool = True
     witness: bool = False
+    search: Effort | int = "default"
 
     def __post_init__(self) -> None:
         faults = [*_choice_faults(self), *_number_faults(self), *_reference_faults(self.reference)]
@@ -57,6 +59,8 @@ class Settings:
         self._convert(float, "target_error", "max_seconds")
         self._convert(int, *_LEAST)
         self._convert(bool, *_YES_OR_NO)
+        if not isinstance(self.search, str):
+            self._convert(int, "search")
 
     @property
     def stations(self) -> tuple[Station, ...]:
@@ -112,6 +116,16 @@ def _number_faults(settings: Settings) -> list[RefTIError]:
     ]
     if isinstance(settings.seed, int) and settings.seed >= 2**63:
         faults.append(SettingsError(f"seed= must be below 2**63; got {settings.seed}."))
+    efforts = get_args(Effort)
+    is_effort = isinstance(settings.search, str) and settings.search in efforts
+    if not is_effort and not _is_whole(settings.search, 1, optional=False):
+        faults.append(
+            SettingsError(
+                f"search= must be one of {efforts} or a whole number of evaluations of at least 1; "
+                f'got {settings.search!r}. Use "quick" for the cheapest search: a run without one '
+                "could not tell what it missed."
+            )
+        )
     for name in ("target_error", "max_seconds"):
         value, least = getattr(settings, name), 0
         if value is None and name == "max_seconds":

@@ -25,16 +25,19 @@ class PilotTuning:
     tries_to_get_inside: int = tuned(
         20, "times the distance of a start from its peak is halved while outside the support"
     )
-    flattenings: tuple[float, ...] = tuned(
-        (10.0, 10.0, 30.0, 100.0, 100.0, 1000.0),
-        "T of the density to the power 1 / T, on which other modes are searched for",
-    )
     flattenings_by_values: tuple[float, ...] = tuned(
-        (10.0, 100.0, 1000.0), "where evaluations are dear"
+        (10.0, 100.0, 1000.0),
+        "T of the density to the power 1 / T, on which chains search for other modes by values",
     )
     flattened_moves_by_values: int = tuned(12, "of each chain on each of those")
-    flattened_steps: int = tuned(
-        32, "of a trajectory there; short of ground it would take as many as it may"
+    flattened_points_by_values: tuple[int, int] = tuned(
+        (2, 4), "last points of chains and points highest for their distance, that climb from there"
+    )
+    wanderers_at_once: int = tuned(
+        64, "points of one call: calls cost about as much as tens of cheap densities"
+    )
+    few_wanderers: int = tuned(
+        2, "calls of the program for chains that take the place of one call of the wide one"
     )
     widest: float = tuned(1000.0, "spreads of the mode within which flattened chains stay")
     factoring_seconds: float = tuned(

@@ -42,10 +42,11 @@ class GeneratorStream(Enum):
     POSTERIOR_DRAWS = 6, ()
     AROUND_PEAKS = 7, ("end",)
     LEG_END_STARTS = 12, ("leg",)
-    FAR_STARTS = 13, ("end",)
+    # 13 was that of starts far out, which wanderers took the place of.
     PROPER_AXES = 14, ("end",)
     REFERENCE_FIT = 15, ()
     RESHAPED_STARTS = 22, ("turn",)
+    WANDERERS = 24, ("end",)
 
 
 def key_of(seed: int, stream: KeyStream, *identity: int) -> jax.Array:

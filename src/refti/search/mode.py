@@ -116,6 +116,6 @@ def _whitening_factor(hessian: np.ndarray) -> np.ndarray:
         return np.eye(len(hessian))
     sizes, directions = np.linalg.eigh(hessian)
     sizes = np.abs(sizes)
-    if sizes.max() == 0:
-        return np.eye(len(hessian))
+    if sizes.max() == 0:  # flat, or so wide that the difference of gradients is lost in rounding
+        return TUNING.wider * np.eye(len(hessian))
     return directions / np.sqrt(np.maximum(sizes, 1e-10 * sizes.max()))

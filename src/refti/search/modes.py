@@ -1,66 +1,178 @@
-"""The modes of a density with a gradient, searched for from near and far."""
+"""The modes of a density with a gradient, searched for by many wanderers from near and far."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from refti.models.model import ValueAndGradient
-from refti.search.climb import climb, climb_together
+from refti.search.climb import climb_together
+from refti.search.known_peaks import KnownPeaks
 from refti.search.mode import Mode, find_mode
-from refti.search.peaks import (
-    ExploreFlattened,
-    Modes,
-    depth_of_peaks,
-    distances,
-    gather_peaks,
-    keep_distinct,
-    keep_inside,
-    pick_near_starts,
-)
+from refti.search.new_peaks import add_new_peaks
+from refti.search.peaks import Modes, pick_near_starts
+from refti.search.searched import Searched
 from refti.search.tuning import TUNING
+from refti.search.wanderers import Counted, PriorChains, draw_flattened
 
 
 def find_modes(
     evaluate: ValueAndGradient,
     starts: np.ndarray,
     rng: np.random.Generator,
-    explore_flattened: ExploreFlattened,
+    *,
+    evaluations: int,
+    prior: ValueAndGradient | None = None,
 ) -> Modes:
-    """The peaks uphill of several starts, of points far out, and of the flattened density's draws.
+    """The peaks uphill of several starts, and of points of the flattened density and the prior.
 
     Args:
         evaluate: the density and its gradient.
         starts: `[start, dim]`, inside the support, best first.
-        rng: draws the directions of the points far out.
-        explore_flattened: gives points that draws of the flattened density come to.
+        rng: draws the points from which wanderers set out.
+        evaluations: that the search may take beside the climb to the first mode; several times as
+            many while new modes keep turning up.
+        prior: the prior and its gradient, where it is apart.
     """
-
-    def find(start: np.ndarray) -> Modes:
-        return Modes(find_mode(evaluate, start), peaks=starts)
-
-    first = find(starts[0])
-    mode, factor = first.mode, first.mode.factor()
+    mode = find_mode(evaluate, starts[0])
+    factor = mode.factor()
+    counted = Counted(evaluate)
     if factor is None:
-        return first
-    near, far = pick_near_starts(starts), _far_starts(mode, factor, rng)
-    others = np.concatenate([near, far, explore_flattened(mode.x, factor)])
-    others = keep_inside(evaluate, others)
-    hills, heights = climb_together(evaluate, others, factor=factor, iterations=TUNING.ascent_steps)
-    is_new = distances(hills, mode.x, factor) > TUNING.same_peak
-    # Lower than this is a search that did not arrive.
-    is_high = heights > mode.log_density - 2 * depth_of_peaks(len(mode.x))
-    ends = [
-        climb(evaluate, hill, factor=factor, iterations=TUNING.ascent_steps)
-        for hill in keep_distinct(hills[is_new & is_high], factor)
-    ]
-    return gather_peaks(evaluate, first, ends, find)
+        return Modes(mode, starts, searched=Searched(0, 0, 0, 0))
+    search = _Search(_only(mode, factor))
+    search.send_out(counted, pick_near_starts(starts))
+    on_prior = None if prior is None else Counted(prior)
+    _wander(search, counted, on_prior, starts[0], rng, evaluations)
+    spent = counted.count + (0 if on_prior is None else on_prior.count)
+    return _gather(evaluate, mode, search, starts, spent)
 
 
-def _far_starts(mode: Mode, factor: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Points x[n, dim] at several distances from the mode, in opposite pairs."""
-    points = []
-    for distance, pairs in TUNING.far_starts:
-        directions = rng.normal(size=(pairs, len(mode.x)))
-        directions *= distance / np.linalg.norm(directions, axis=1, keepdims=True)
-        points += [mode.x + sign * factor @ d for d in directions for sign in (1, -1)]
-    return np.stack(points)
+@dataclass
+class _Search:
+    """What a search has come to so far."""
+
+    known: KnownPeaks
+    ends: dict[int, int] = field(default_factory=dict)  # wanderers by the peak they came to
+    from_prior: int = 0
+    since_new: int = 0
+    outside: int = 0  # wanderers that set out from outside the support, which is uphill to nothing
+    lost: int = 0
+    long_climbs: int = 0
+
+    @property
+    def arrived(self) -> int:
+        """How many wanderers came to a peak, or to know that there is none above them."""
+        return sum(self.ends.values()) + self.outside
+
+    @property
+    def telling(self) -> int:
+        """How many peaks hold enough to count when asking whether new ones turn up."""
+        return len(self.known.with_mass(TUNING.telling_log_share))
+
+    @property
+    def unseen_share(self) -> float:
+        """The share of wanderers that came to peaks of their own."""
+        telling = self.known.with_mass(TUNING.telling_log_share)
+        alone = sum(1 for peak in telling if self.ends.get(int(peak)) == 1)
+        return alone / max(1, self.arrived)
+
+    @property
+    def is_growing(self) -> bool:
+        """Whether modes keep turning up."""
+        is_quiet = self.since_new >= TUNING.quiet * (self.arrived - self.from_prior)
+        return self.unseen_share > TUNING.unseen or not is_quiet
+
+    def send_out(self, evaluate: ValueAndGradient, x: np.ndarray) -> int:
+        """How many of the points x[n, dim] were not lost, after new peaks were added."""
+        climbed = climb_together(
+            evaluate,
+            x,
+            factor=self.known.factors[0],
+            iterations=TUNING.ascent_steps,
+            arrived=self.known.recognise,
+        )
+        self.known, tried = add_new_peaks(
+            evaluate, self.known, climbed, TUNING.long_climbs - self.long_climbs
+        )
+        self.long_climbs += tried
+        at = climbed.arrived
+        away = at < 0
+        at[away] = self.known.recognise(
+            climbed.x[away], climbed.values[away], climbed.gradients[away]
+        )
+        for peak in self.known.belongs_to[at[at >= 0]]:
+            self.ends[int(peak)] = self.ends.get(int(peak), 0) + 1
+        outside = int(np.sum(~np.isfinite(climbed.values)))
+        lost = int(np.sum(at < 0)) - outside
+        self.outside, self.lost = self.outside + outside, self.lost + lost
+        return len(x) - lost
+
+
+def _only(mode: Mode, factor: np.ndarray) -> KnownPeaks:
+    """The first mode as all that is known."""
+    height = np.array([mode.log_density])
+    return KnownPeaks(mode.x[None], height, factor[None], np.array([True]), np.array([0]))
+
+
+def _wander(
+    search: _Search,
+    evaluate: Counted,
+    prior: Counted | None,
+    start: np.ndarray,
+    rng: np.random.Generator,
+    evaluations: int,
+) -> None:
+    """Sends out wanderers until the evaluations are spent, and longer while they find modes.
+
+    They go in batches, by turns from the flattened density and from the prior, each of which gets
+    its share of the evaluations.
+    """
+    chains = None if prior is None else PriorChains(prior, start, rng)
+    counts = [evaluate] if prior is None else [evaluate, prior]
+    spent, sent = [0, 0 if prior is None else prior.count], [0, 0]
+    while True:
+        before = sum(one.count for one in counts)
+        allowed = evaluations * (TUNING.while_new if search.is_growing else 1.0)
+        by_prior = chains is not None and spent[1] <= spent[0]
+        cost = (spent[by_prior] / sent[by_prior]) if sent[by_prior] else TUNING.guessed_cost
+        most = TUNING.batch if sent[by_prior] else TUNING.first_batch
+        count = int(min(most, (allowed - before) / cost))
+        if count < TUNING.least_batch or len(search.known) > TUNING.most_peaks:
+            return
+        modes, telling = search.known.with_mass(), search.telling
+        if chains is not None and by_prior:
+            x = chains.draw(count)
+        else:
+            x = draw_flattened(search.known, modes, count, rng)
+        arrived = search.send_out(evaluate, x)
+        search.from_prior += arrived if by_prior else 0
+        search.since_new += 0 if by_prior else arrived
+        if search.telling != telling:
+            search.since_new = 0
+        sent[by_prior] += len(x)
+        spent[by_prior] += sum(one.count for one in counts) - before
+
+
+def _gather(
+    evaluate: ValueAndGradient, first: Mode, search: _Search, starts: np.ndarray, spent: int
+) -> Modes:
+    """The modes that were found and the record of the search."""
+    known = search.known
+    kept = known.with_mass()
+    unseen = search.unseen_share
+    searched = Searched(
+        wanderers=search.arrived,
+        from_prior=search.from_prior,
+        since_new=search.since_new,
+        evaluations=spent,
+        unseen_share=unseen,
+        lost=search.lost,
+        still_growing=search.is_growing or len(known) > TUNING.most_peaks,
+    )
+    highest = kept[np.argmax(known.heights[kept])]
+    mode = first if highest == 0 else find_mode(evaluate, known.x[highest])
+    if mode.factor() is None:
+        return Modes(mode, starts, searched=searched)
+    others = known.x[kept[kept != highest]]
+    return Modes(mode, np.concatenate([mode.x[None], others]), searched=searched)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from refti.models.model import ValueAndGradient
@@ -18,6 +20,7 @@ from refti.search.peaks import (
     keep_inside,
     pick_near_starts,
 )
+from refti.search.searched import Searched
 from refti.search.tuning import TUNING
 
 
@@ -42,8 +45,12 @@ def find_modes_by_values(
     first = find(starts[0])
     mode, factor = first.mode, first.mode.factor()
     if factor is None:
-        return first
-    others = np.concatenate([pick_near_starts(starts), explore_flattened(mode.x, factor)])
+        return replace(first, searched=Searched(0, 0, 0, 0, by_values=True))
+    flattened = explore_flattened(mode.x, factor)
+    # Points of one flattening are where those of the one before went on to.
+    independent = len(flattened) // TUNING.flattenings_by_values
+    searched = Searched(len(flattened), 0, independent, 0, by_values=True)
+    others = np.concatenate([pick_near_starts(starts), flattened])
     others = _climbers_elsewhere(evaluate, keep_inside(evaluate, others), mode, factor)
     climbers = keep_distinct(others, TUNING.few_climbers_apart * factor)[: TUNING.most_climbs]
     uphill = by_differences(evaluate, factor, TUNING.value_step)
@@ -57,7 +64,7 @@ def find_modes_by_values(
         )
         for hill in climbers
     ]
-    return gather_peaks(evaluate, first, ends, find)
+    return replace(gather_peaks(evaluate, first, ends, find), searched=searched)
 
 
 def _climbers_elsewhere(
@@ -69,7 +76,9 @@ def _climbers_elsewhere(
     for _ in range(TUNING.ascents):
         if len(x) == 0:
             break
-        x, heights = climb_together(uphill, x, factor=factor, iterations=TUNING.few_ascent_steps)
+        x, heights, *_ = climb_together(
+            uphill, x, factor=factor, iterations=TUNING.few_ascent_steps
+        )
         away = distances(x, mode.x, factor) > TUNING.same_peak
         away[away] = [
             are_apart(evaluate, one, mode.x, TUNING.few_points_between) for one in x[away]

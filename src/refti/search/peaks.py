@@ -9,6 +9,7 @@ import numpy as np
 
 from refti.models.model import ValueAndGradient
 from refti.search.mode import Mode
+from refti.search.searched import Searched
 from refti.search.tuning import TUNING
 
 # From a mode and a factor of its spread, the points x[n, dim] that draws of the flattened density
@@ -26,11 +27,13 @@ class Modes:
             edge, a spike without a top) starts stand in for peaks: about such a point nothing can
             be learned of the posterior.
         spread: a factor of about the covariance there, for a mode without curvature.
+        searched: how hard other modes were looked for.
     """
 
     mode: Mode
     peaks: np.ndarray
     spread: np.ndarray | None = None
+    searched: Searched | None = None
 
     @property
     def are_separate(self) -> bool:
@@ -50,11 +53,17 @@ class Modes:
             return factor
         return np.eye(len(self.mode.x)) if self.spread is None else self.spread
 
+    def after(self, evaluations: int) -> Modes:
+        """The modes with the number of evaluations that the search for them took."""
+        if self.searched is None:
+            return self
+        return replace(self, searched=replace(self.searched, evaluations=evaluations))
+
 
 def pick_near_starts(starts: np.ndarray) -> np.ndarray:
     """Some of the starts x[n, dim] after the first, evenly from good to bad."""
     picks = np.linspace(1, len(starts) - 1, TUNING.near_starts).astype(int)
-    return starts[np.unique(picks[picks > 0])]
+    return starts[np.unique(picks[(picks > 0) & (picks < len(starts))])]
 
 
 def keep_inside(evaluate: ValueAndGradient, x: np.ndarray) -> np.ndarray:
@@ -89,9 +98,22 @@ def are_apart(
     evaluate: ValueAndGradient, a: np.ndarray, b: np.ndarray, points: int = TUNING.points_between
 ) -> bool:
     """Whether the density dips between two points, as seen at so many on the way."""
-    between = np.linspace(0, 1, points + 2)[1:-1, None]
-    values, _ = evaluate(np.concatenate([a[None], b[None], a + between * (b - a)]))
-    return bool(values[2:].min() < values[:2].min() - TUNING.dip)
+    return bool(are_apart_from(evaluate, a, b[None], points)[0])
+
+
+def are_apart_from(
+    evaluate: ValueAndGradient,
+    x: np.ndarray,
+    others: np.ndarray,
+    points: int = TUNING.points_between,
+) -> np.ndarray:
+    """Whether [n] the density dips between a point and others[n, dim], at so many on each way."""
+    between = np.linspace(0, 1, points + 2)[1:-1, None, None]
+    ways = x + between * (others - x)  # [point, n, dim]
+    values, _ = evaluate(np.concatenate([x[None], others, ways.reshape(-1, len(x))]))
+    ends = np.minimum(values[0], values[1 : len(others) + 1])
+    lowest = values[len(others) + 1 :].reshape(points, len(others)).min(axis=0)
+    return np.asarray(lowest < ends - TUNING.dip)
 
 
 def gather_peaks(

@@ -18,7 +18,8 @@ def require_proper(
 
     Along a line on which it falls no faster than 1 / distance its integral is infinite. Lines
     are the coordinates, or some that `rng` chooses, and the directions in which the density is
-    flattest about its mode.
+    flattest about its mode. A density far wider than its lines, or of a slow tail, falls further
+    out only: one that seems not to fall is looked at to where numbers end.
     """
     axes = _axes(model.dim, rng)
     lines = _lines(mode, axes)
@@ -39,6 +40,8 @@ def require_proper(
     flat_near |= farther > mode.log_density - TUNING.plateau
     flat_far = falls < TUNING.tail_rate * np.log(TUNING.tail_farther / TUNING.tail_far)
     flat = flat_far & flat_near & np.isfinite(farther)
+    longest = np.tile(_longest(mode, lines, axes), 2)
+    flat[flat] = _never_falls(evaluate, mode, both[flat], longest[flat])
     if not flat.any():
         return
     first = int(np.argmax(flat))
@@ -49,6 +52,38 @@ def require_proper(
         "Give every parameter a proper prior, or bounds by its support, such as "
         "refti.interval(0, 1)."
     )
+
+
+def _never_falls(
+    evaluate: ValueAndGradient, mode: Mode, lines: np.ndarray, longest: np.ndarray
+) -> np.ndarray:
+    """Whether [line] the density is flat along lines at every distance beyond those looked at."""
+    flat = np.ones(len(lines), dtype=bool)
+    ratio = TUNING.tail_farther / TUNING.tail_far
+    distance = TUNING.tail_farther
+    while flat.any() and distance * ratio <= TUNING.tail_ends:
+        both = np.concatenate([distance * lines[flat], ratio * distance * lines[flat]])
+        inner, outer = np.split(evaluate(mode.x + both)[0], 2)
+        with np.errstate(invalid="ignore"):
+            falls = inner - outer > TUNING.tail_rate * np.log(ratio)
+        # Where numbers end, by overflow or by rounding, nothing is seen.
+        seen = np.isfinite(outer) & (ratio * distance <= longest[flat])
+        flat[flat] = ~(falls & seen)
+        distance *= ratio
+    return flat
+
+
+def _longest(mode: Mode, lines: np.ndarray, axes: np.ndarray) -> np.ndarray:
+    """How far [line] lines can be followed before the rounding of their direction shows.
+
+    A line between the coordinates is off by its last digit, and that, far enough out, is a way
+    across the density and not along it: by a spread, which is half a nat. The coordinates
+    themselves are exact.
+    """
+    steepest = np.sqrt(np.abs(np.diag(np.nan_to_num(mode.hessian, posinf=0.0, neginf=0.0))).max())
+    lengths = np.linalg.norm(lines, axis=1)
+    rounded = 1.0 / (np.finfo(float).eps * lengths * max(steepest, 1e-100))
+    return np.where(np.arange(len(lines)) < len(axes), np.inf, rounded)
 
 
 def require_finite_parameters(model: Model, mode: Mode) -> None:

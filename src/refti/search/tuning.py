@@ -27,6 +27,7 @@ class SearchTuning:
     coarse_gradient_step: float = tuned(
         1e-2, "of those that the fine ones are compared with; a smooth density gives the same"
     )
+    wider: float = tuned(1e4, "times the steps are tried where gradients do not differ at all")
     most_disagreement: float = tuned(
         0.2, "of the two, relative to their size, in a density that has a curvature"
     )
@@ -41,19 +42,77 @@ class SearchTuning:
         3, "steps of a climber that neither gains nor has a step to shorten, before it is left"
     )
     least_gain: float = tuned(1e-3, "nats a step below which a climber gains nothing")
-    shortest_ascent_step: float = tuned(1e-3, "spreads below which a step is no longer shortened")
+    shortest_ascent_step: float = tuned(1e-4, "spreads below which a step is no longer shortened")
+
+    unlike_a_parabola: float = tuned(
+        0.1, "of what a step should gain by its slope, that its gain may differ from a parabola's"
+    )
 
     # All modes.
-    near_starts: int = tuned(4, "starts beside the best that other modes are climbed to from")
-    far_starts: tuple[tuple[float, int], ...] = tuned(
-        ((10.0, 2), (30.0, 2), (100.0, 2), (300.0, 2)),
-        "distances in spreads at which the search for other modes sets out too, and in how many "
-        "opposite pairs of directions at each",
+    search_evaluations: int = tuned(
+        8000, "of a search for other modes by default: half of what the cheapest run costs …"
     )
+    search_evaluations_a_dimension: int = tuned(50, "… and as many more for every dimension")
+    efforts: tuple[tuple[str, float], ...] = tuned(
+        (("quick", 0.25), ("default", 1.0), ("thorough", 10.0)),
+        "times the default that a search may take, by what it is asked for",
+    )
+    while_new: float = tuned(
+        4.0, "times its evaluations that a search may take while new modes keep turning up"
+    )
+    unseen: float = tuned(
+        0.01, "share of wanderers that came to peaks of their own, above which it goes on"
+    )
+    quiet: float = tuned(0.5, "share of wanderers that must have come after the last new mode")
+    most_peaks: int = tuned(1000, "after which a search ends: they may be without end")
+    found_with: float = tuned(0.95, "probability for which the smallest mode found is stated")
+    near_starts: int = tuned(4, "starts beside the best that other modes are climbed to from")
+    first_batch: int = tuned(64, "wanderers of the first batch, which tells what one costs")
+    guessed_cost: float = tuned(10.0, "evaluations that one of them is taken to cost")
+    least_batch: int = tuned(4, "wanderers for which it is not worth to go on")
+    batch: int = tuned(512, "most wanderers at once")
+    flattenings: tuple[float, ...] = tuned(
+        (3.0, 10.0, 30.0, 100.0, 1000.0),
+        "T of the density to the power 1 / T that wanderers set out from",
+    )
+    along_one_parameter: float = tuned(
+        0.25, "of them, widened along one parameter only: modes often differ in just one"
+    )
+    many_modes: int = tuned(3, "known modes from which on some wanderers set out from among them …")
+    among_modes: float = tuned(0.4, "… as many of those on the flattened density …")
+    among_width: float = tuned(1.2, "… and how wide, in standard deviations of the modes' places")
+    like_in_slope: float = tuned(
+        0.2, "relative difference of slopes within which a climber is on the hill of a peak …"
+    )
+    like_below: float = tuned(0.1, "… and by how much it may be lower, relative to its fall …")
+    like_above: float = tuned(
+        1e-3, "… or higher, for which there is no reason but another hill and rounding"
+    )
+    curved_peaks: int = tuned(50, "dimensions up to which every peak gets curvatures of its own")
+    newton_steps: int = tuned(6, "most steps by curvature from where a climb ended to the top")
+    at_the_top: float = tuned(0.01, "spreads off a top within which a climber is at it")
+    new_a_batch: int = tuned(64, "most ends of climbs of a batch that are looked at more closely")
+    long_climbs: int = tuned(
+        16, "most ends from which a climb goes on by itself, for it was not yet at a top"
+    )
+    tight: float = tuned(0.02, "spreads within which two ends of climbs are surely one")
+    looked_back: int = tuned(3, "nearest peaks to which the way from a new one is looked at")
+    prior_chains: int = tuned(64, "chains on the prior, side by side")
+    prior_spread: float = tuned(1.0, "spreads of the prior in which they set out about its mode")
+    prior_step: float = tuned(0.6, "times dim^(-1/4), their first step")
+    prior_steps: int = tuned(4, "of a trajectory on the prior")
+    prior_moves_before: int = tuned(2, "trajectories before the first wanderers set out")
+    prior_acceptance: float = tuned(0.8, "share of moves accepted, around which the step is kept")
     ascent_steps: int = tuned(60, "steps of those who climb; enough to tell one hill from another")
     same_peak: float = tuned(0.5, "spreads within which two ends of a climb are one")
     dip: float = tuned(0.5, "nats that the density must fall between two peaks for them to be two")
     points_between: int = tuned(16, "points on the way between two peaks where a dip is looked for")
+    least_log_share: float = tuned(
+        -14.0, "log of the mass of a peak, by curvature, over the largest, below which it is none"
+    )
+    telling_log_share: float = tuned(
+        -7.0, "the same, above which a new peak tells that there may be more"
+    )
     depth: float = tuned(10.0, "nats below the mode under which a peak has next to no mass …")
     depth_by_dimension: int = tuned(2, "… and as many more for every dimension")
 
@@ -72,6 +131,7 @@ class SearchTuning:
     value_tolerance: float = tuned(1e-8, "gain, relative to the log density, that ends a climb")
     drop: float = tuned(0.5, "nats that a Gaussian falls within one spread")
     most_doublings: int = tuned(60, "of a step, until the density falls by about that")
+    flattenings_by_values: int = tuned(3, "of the density, on which chains look for other modes")
     ascents: int = tuned(3, "times that those who come to the known mode are let go")
     few_ascent_steps: int = tuned(3, "steps of an ascent before that")
     few_points_between: int = tuned(6, "points at which the way to the mode is looked at for a dip")
@@ -84,6 +144,9 @@ class SearchTuning:
     tail_less_near: float = tuned(30.0, "spreads, the next")
     tail_far: float = tuned(1e3, "spreads from which, to the last, it still falls")
     tail_farther: float = tuned(1e6, "spreads, the last")
+    tail_ends: float = tuned(
+        1e30, "spreads to which it is looked at, by the same ratio, where it did not fall so far"
+    )
     tail_rate: float = tuned(1.01, "times the fall of 1 / distance, that a proper density exceeds")
     plateau: float = tuned(
         3.0, "nats below the mode above which a plateau far out is no matter of rounding"

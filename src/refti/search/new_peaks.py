@@ -1,0 +1,89 @@
+"""New peaks: which of the ends of climbs are tops that were not known yet."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from refti.models.model import ValueAndGradient
+from refti.search.climb import Climbed, climb
+from refti.search.curvatures import Tops, find_tops
+from refti.search.known_peaks import KnownPeaks
+from refti.search.peaks import are_apart_from, depth_of_peaks
+from refti.search.tuning import TUNING
+
+
+def add_new_peaks(
+    evaluate: ValueAndGradient, known: KnownPeaks, climbed: Climbed, long_climbs: int
+) -> tuple[KnownPeaks, int]:
+    """The known peaks with those that climbers came to, and how many long climbs that took.
+
+    Args:
+        evaluate: the density and its gradient.
+        known: the peaks so far.
+        climbed: where climbers came to.
+        long_climbs: most ends from which a climb may go on by itself.
+    """
+    dim, factor = known.x.shape[1], known.factors[0]
+    # Lower than this is a climb that did not arrive.
+    high = climbed.values > known.heights.max() - 2 * depth_of_peaks(dim)
+    new = np.flatnonzero((climbed.arrived < 0) & high)
+    new = new[np.argsort(-climbed.values[new])]
+    new = new[_leaders(climbed.x[new], factor, TUNING.tight)][: TUNING.new_a_batch]
+    if len(new) == 0:
+        return known, 0
+    settled = new[climbed.ended[new]] if dim <= TUNING.curved_peaks else new[:0]
+    tops = find_tops(evaluate, climbed.x[settled], factor)
+    at_top = tops.residuals < TUNING.same_peak
+    for index in np.flatnonzero(at_top):
+        known = _with_top(evaluate, known, *(part[index] for part in tops[:3]))
+    # What did not end at a top goes on by itself: a bent valley, a cusp, or many dimensions.
+    rest = np.concatenate([new[~climbed.ended[new]], settled[~at_top]])
+    if dim > TUNING.curved_peaks:
+        rest = new
+    rest = rest[_leaders(climbed.x[rest], factor, TUNING.same_peak)]
+    tried = 0
+    for index in rest:
+        if tried >= long_climbs:
+            break
+        tried += 1
+        x, height = climb(evaluate, climbed.x[index], factor=factor, iterations=TUNING.ascent_steps)
+        known = _with_top(evaluate, known, *_top_of(evaluate, x, height, factor))
+    return known, tried
+
+
+def _top_of(
+    evaluate: ValueAndGradient, x: np.ndarray, height: float, factor: np.ndarray
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """The top beside the end of a long climb; the end itself where curvatures do not help."""
+    nothing = np.full(factor.shape, np.nan)
+    if len(x) > TUNING.curved_peaks:
+        return x, height, nothing
+    tops: Tops = find_tops(evaluate, x[None], factor)
+    if tops.residuals[0] < TUNING.same_peak:
+        return tops.x[0], float(tops.heights[0]), tops.factors[0]
+    return x, height, nothing
+
+
+def _with_top(
+    evaluate: ValueAndGradient, known: KnownPeaks, x: np.ndarray, height: float, factor: np.ndarray
+) -> KnownPeaks:
+    """The known peaks with one more, unless it is one of them."""
+    curved = bool(np.isfinite(factor).all())
+    scale = factor if curved else known.factors[0]
+    away = np.linalg.norm(np.linalg.solve(scale, (known.x - x).T), axis=0)
+    if away.min() < TUNING.same_peak:
+        return known
+    near = known.nearest(x, TUNING.looked_back)
+    apart = are_apart_from(evaluate, x, known.x[near])
+    belongs_to = None if apart.all() else int(near[np.argmin(apart)])
+    return known.with_top(x, float(height), factor, belongs_to)
+
+
+def _leaders(x: np.ndarray, factor: np.ndarray, apart: float) -> np.ndarray:
+    """The numbers of the points x[n, dim] that are so far, in spreads, from all before them."""
+    u = np.linalg.solve(factor, x.T).T
+    left, leaders = np.arange(len(x)), []
+    while len(left):
+        leaders.append(left[0])
+        left = left[np.linalg.norm(u[left] - u[left[0]], axis=1) > apart]
+    return np.array(leaders, dtype=int)

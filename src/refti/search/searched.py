@@ -1,0 +1,100 @@
+"""Searched: how hard other modes were looked for, and which of them may have been missed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from refti.search.tuning import TUNING
+
+Effort = Literal["quick", "default", "thorough"]
+
+
+@dataclass(frozen=True)
+class Searched:
+    """The record of a search for modes.
+
+    A wanderer sets out from a random point and climbs. Points are drawn from the flattened
+    density, which is taken to be that of the modes found, each a Gaussian widened by the root of
+    T for several T; where the prior is apart, half of them are drawn from the prior. A mode that
+    is uphill of the share p of such points is missed by M independent ones with probability
+    (1 - p)^M.
+
+    Attributes:
+        wanderers: that came to a peak, from either, or set out from outside the support.
+        from_prior: as many of them set out from the prior.
+        since_new: how many of the others came to a peak after the last new mode had been found,
+            that is, from the flattened density as it stands at the end.
+        evaluations: of the density and its gradient.
+        unseen_share: of the wanderers, that came to a peak to which no other came: about the
+            share of all points that lie below peaks not found yet (Good and Turing).
+        lost: wanderers beside them that came to no peak, and so tell nothing.
+        still_growing: whether peaks kept turning up when the search ended.
+        by_values: whether the density is known by its values alone, for which little is searched.
+    """
+
+    wanderers: int
+    from_prior: int
+    since_new: int
+    evaluations: int
+    unseen_share: float = 0.0
+    lost: int = 0
+    still_growing: bool = False
+    by_values: bool = False
+
+    @property
+    def smallest_share(self) -> float:
+        """The share of the flattened density that a mode needs to be found with 95 %."""
+        return share_found(self.since_new)
+
+    @property
+    def smallest_prior_share(self) -> float | None:
+        """The share of the prior's mass that a mode needs; None where the prior is not apart."""
+        return share_found(self.from_prior) if self.from_prior else None
+
+    @property
+    def sentence(self) -> str:
+        """What was searched and what may have been missed, in plain English."""
+        if self.wanderers == 0:
+            return (
+                "Other modes were not searched for: the highest point has no curvature, or no "
+                "wanderer came to a peak."
+            )
+        of = f"{_percent(self.smallest_share)} of the flattened density"
+        if self.smallest_prior_share is not None:
+            of += f" or of {_percent(self.smallest_prior_share)} of the prior"
+        words = (
+            f"{self.wanderers:,} wanderers, {self.evaluations:,} evaluations: another mode uphill "
+            f"of at least {of} would have been found with {TUNING.found_with:.0%} probability"
+        )
+        words = words.replace("95%", "95 %")
+        if self.still_growing:
+            words += "; new modes were still turning up when the search ended"
+        return words + "."
+
+    def record(self) -> dict[str, Any]:
+        """The search as plain values, for a file."""
+        return {
+            **asdict(self),
+            "smallest_share": self.smallest_share,
+            "smallest_prior_share": self.smallest_prior_share,
+            "sentence": self.sentence,
+        }
+
+
+def share_found(wanderers: int) -> float:
+    """The least share p for which 1 - (1 - p)^M is at least 95 %; 1 without wanderers."""
+    return 1.0 if wanderers == 0 else float(1 - (1 - TUNING.found_with) ** (1 / wanderers))
+
+
+def evaluations_of(effort: Effort | int, dim: int) -> int:
+    """How many evaluations a search may take for an effort, or just that many."""
+    if isinstance(effort, int):
+        return effort
+    usual = TUNING.search_evaluations + TUNING.search_evaluations_a_dimension * dim
+    return round(usual * dict(TUNING.efforts)[effort])
+
+
+def _percent(share: float) -> str:
+    """A share to two digits in per cent."""
+    return f"{float(f'{100 * share:.2g}'):g} %"

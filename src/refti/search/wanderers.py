@@ -1,0 +1,119 @@
+"""Wanderers: the points from which other modes are climbed to, near, far, and from the prior."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from refti.models.model import ValueAndGradient
+from refti.search.known_peaks import KnownPeaks
+from refti.search.mode import find_mode
+from refti.search.tuning import TUNING
+
+
+class Counted:
+    """A density that counts its evaluations."""
+
+    def __init__(self, evaluate: ValueAndGradient) -> None:
+        self._evaluate = evaluate
+        self.count = 0
+
+    def __call__(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The log densities and gradients at points x[n, dim]."""
+        if len(x) == 0:
+            return np.zeros(0), np.zeros(x.shape)
+        self.count += len(x)
+        return self._evaluate(x)
+
+
+def draw_flattened(
+    known: KnownPeaks, centres: np.ndarray, count: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Points x[n, dim] of the flattened density about some of the known peaks.
+
+    The density to the power 1 / T is, about a peak, wider by the root of T. Most points are
+    drawn from that Gaussian, for T of all sizes. In many dimensions its points lie on a far shell,
+    off everything that differs in one parameter alone; so every fourth is widened along one
+    parameter only, with what that parameter drags along. Where there are many modes, some are
+    drawn from among them, for more of the same may lie there.
+    """
+    dim = known.x.shape[1]
+    chosen = rng.choice(centres, size=count)
+    widths = np.sqrt(rng.choice(TUNING.flattenings, size=count))
+    noise = rng.normal(size=(count, dim))
+    narrow = rng.random(count) < TUNING.along_one_parameter
+    factors = known.factors[chosen]
+    u = np.where(narrow[:, None], noise, widths[:, None] * noise)
+    x = known.x[chosen] + np.einsum("nij,nj->ni", factors, u)
+    axis = factors[np.arange(count), rng.integers(dim, size=count)]  # a row: one parameter
+    drag = np.einsum("nij,nj->ni", factors, axis) / np.linalg.norm(axis, axis=1)[:, None]
+    shift = (narrow * widths * rng.normal(size=count))[:, None] * drag
+    x = np.asarray(x + shift)
+    if len(centres) >= TUNING.many_modes:
+        among = rng.random(count) < TUNING.among_modes
+        x[among] = _draw_among(known, centres, int(among.sum()), rng)
+    return x
+
+
+def _draw_among(
+    known: KnownPeaks, centres: np.ndarray, count: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Points x[n, dim] of a Gaussian as wide as the modes lie apart, where others lie between."""
+    x = known.x[centres]
+    pairs = rng.normal(size=(count, len(x))) / np.sqrt(len(x))
+    about = x.mean(axis=0) + TUNING.among_width * pairs @ (x - x.mean(axis=0))
+    factors = known.factors[rng.choice(centres, size=count)]
+    noise = np.sqrt(TUNING.flattenings[0]) * rng.normal(size=(count, x.shape[1]))
+    return np.asarray(about + np.einsum("nij,nj->ni", factors, noise))
+
+
+class PriorChains:
+    """Chains on the prior, whose positions are where wanderers set out from."""
+
+    def __init__(
+        self, evaluate: ValueAndGradient, start: np.ndarray, rng: np.random.Generator
+    ) -> None:
+        self._evaluate, self._rng = evaluate, rng
+        mode = find_mode(evaluate, start)
+        factor = mode.factor()
+        self._factor = np.eye(len(start)) if factor is None else factor
+        shape = (TUNING.prior_chains, len(start))
+        x = mode.x + TUNING.prior_spread * rng.normal(size=shape) @ self._factor.T
+        values, gradients = evaluate(x)
+        inside = np.isfinite(values)
+        picks = np.resize(np.flatnonzero(inside), len(x)) if inside.any() else np.arange(len(x))
+        self._state = x[picks], values[picks], gradients[picks]
+        self._step = TUNING.prior_step * len(start) ** -0.25
+        for _ in range(TUNING.prior_moves_before):
+            self._move()
+
+    def draw(self, count: int) -> np.ndarray:
+        """As many draws x[n, dim] of about the prior, or a few more."""
+        moves = -(-count // TUNING.prior_chains)
+        return np.concatenate([self._move() for _ in range(moves)])
+
+    def _move(self) -> np.ndarray:
+        """The positions after one trajectory of Hamiltonian Monte Carlo, in whitened coordinates.
+
+        The step is adapted all the while: a little bias in where a search sets out does no harm.
+        """
+        x, values, gradients = self._state
+        momentum = self._rng.normal(size=x.shape)
+        energy = values - 0.5 * np.sum(momentum**2, axis=1)
+        new_x, new_values, new_gradients = x, values, gradients
+        step = self._step * self._rng.uniform(0.7, 1.3)
+        with np.errstate(invalid="ignore", over="ignore"):
+            for _ in range(TUNING.prior_steps):
+                momentum = momentum + 0.5 * step * new_gradients @ self._factor
+                new_x = new_x + step * momentum @ self._factor.T
+                new_values, new_gradients = self._evaluate(new_x)
+                momentum = momentum + 0.5 * step * new_gradients @ self._factor
+            gain = new_values - 0.5 * np.sum(momentum**2, axis=1) - energy
+        gain = np.where(np.isfinite(gain), gain, -np.inf)
+        accepted = np.log(self._rng.random(len(x))) < gain
+        self._step *= 1.1 if accepted.mean() > TUNING.prior_acceptance else 0.8
+        self._state = (
+            np.where(accepted[:, None], new_x, x),
+            np.where(accepted, new_values, values),
+            np.where(accepted[:, None], new_gradients, gradients),
+        )
+        return self._state[0]
