@@ -85,6 +85,18 @@ def check_modes(modes: int, chains: int) -> Check:
     )
 
 
+def check_search(still_growing: bool, sentence: str) -> Check:
+    """Whether the search for modes came to its own end, and did not end while it found more."""
+    return at_most(
+        "search",
+        float(still_growing),
+        0.0,
+        "new modes were still turning up when the search for them ended, or some were met so rarely "
+        f"that others are likely to have been missed ({sentence}); look harder with "
+        'search="thorough" or a number of evaluations, or bound the parameters',
+    )
+
+
 def check_end(ended: Ended | None) -> Check:
     """Whether the run came to its own end."""
     sentence = None if ended is None else ended.sentence

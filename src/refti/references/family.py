@@ -29,6 +29,8 @@ class FitInputs:
         draws: posterior draws, x[draw, dim].
         base: a factor that makes the posterior about round, if one is known.
         peaks: the modes x[mode, dim] where there are several that chains do not move between.
+        peak_factors: `[mode, dim, dim]`, of the covariances about them, where they are known.
+        peak_masses: `[mode]`, the log integrals about them by Laplace's approximation.
         seed: of the randomness of a fit.
     """
 
@@ -38,6 +40,8 @@ class FitInputs:
     draws: np.ndarray
     base: np.ndarray | None = None
     peaks: np.ndarray | None = None
+    peak_factors: np.ndarray | None = None
+    peak_masses: np.ndarray | None = None
     seed: int = 0
 
 

@@ -12,6 +12,7 @@ from jaxtyping import Array, Float, Key
 from scipy import linalg
 from scipy.special import log_softmax
 
+from refti.errors import ReferenceFitError
 from refti.references.base import in_64_bits
 from refti.references.clusters import Clusters, find_clusters, label_by_nearest, log_normals
 from refti.references.family import FitInputs
@@ -74,6 +75,17 @@ def fit(inputs: FitInputs) -> Mixture:
     """The mixture of the draws about the modes, at the posterior's level."""
     heights, _ = inputs.evaluate(inputs.draws)
     return match_level(fit_mixture(inputs.draws, inputs.peaks, heights), inputs)
+
+
+def fit_at_peaks(inputs: FitInputs) -> Mixture:
+    """The mixture of the Gaussians of the curvature at every mode, by the mass each holds.
+
+    Raises ReferenceFitError if there are not several, or their curvatures are not known.
+    """
+    peaks, factors, masses = inputs.peaks, inputs.peak_factors, inputs.peak_masses
+    if peaks is None or factors is None or masses is None:
+        raise ReferenceFitError("The curvatures of several modes are not known.")
+    return match_level(mixture(masses, peaks, factors, 0.0), inputs)
 
 
 def mixture(

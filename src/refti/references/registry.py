@@ -63,6 +63,14 @@ ROWS = (
         auto="several_modes",
     ),
     Family(
+        "laplace_mixture",
+        mixture.Mixture,
+        mixture.fit_at_peaks,
+        "the Gaussians of the second-order expansions at several modes",
+        uses_draws=False,
+        auto="several_modes",
+    ),
+    Family(
         "warped",
         warped.Warped,
         warped.fit,

@@ -55,7 +55,7 @@ def choose_coordinates(problem: Problem, pilot: Pilot, engine: Engine) -> Reshap
         return Reshaped(problem, pilot)
     (end,) = problem.ends
     own = min(measure_families(end, pilot, engine).values())
-    x, unsettled = pilot.x, _r_hat(pilot.x) > TUNING.unsettled
+    x, unsettled = pilot.x, pilot.r_hat > TUNING.unsettled
     with_curvature = own > REFERENCE_CHOICE.short or unsettled
     curvature = _curvature(end, x, engine) if with_curvature else None
     heavy = _heavy_sides(end, pilot, engine)
@@ -152,11 +152,6 @@ def _is_worth_it(best: _Found, own: float, unsettled: bool) -> bool:
     return own > REFERENCE_CHOICE.short and best.length < TUNING.shorter * own
 
 
-def _r_hat(x: np.ndarray) -> float:
-    """The largest R-hat of the coordinates of draws x[chain, draw, dim]."""
-    return float(np.max(autocorrelation.r_hat(np.moveaxis(x, 2, 0))))
-
-
 def _worth(x: np.ndarray) -> float:
     """How many independent draws those x[chain, draw, dim] are worth in their worst coordinate."""
     return float(np.min(autocorrelation.effective_sample_size(np.moveaxis(x, 2, 0))))
@@ -203,7 +198,7 @@ def _with_modes(reshaped: Reshaped, before: Pilot, engine: Engine) -> Pilot:
     mode = find_mode(evaluate, pilot.draws[highest])
     way = reshaped.problem.way
     assert way is not None
-    pilot = replace(pilot, modes=Modes(mode, mode.x[None]))
+    pilot = replace(pilot, modes=Modes(mode, mode.x[None], searched=before.modes.searched))
     old = to_latent(way, before.modes.mode.x[None])
     summit = float(evaluate(old)[0][0])
     if summit < mode.log_density or _do_chains_come_back(end, pilot, old, engine):

@@ -116,6 +116,8 @@ def fit_family(end: End, pilot: Pilot, family: str, draws: np.ndarray, engine: E
         draws=draws,
         base=np.asarray(pilot.rung.whitening.factor),
         peaks=pilot.modes.peaks if pilot.on_separate_modes else None,
+        peak_factors=pilot.modes.factors if pilot.on_separate_modes else None,
+        peak_masses=pilot.modes.log_masses if pilot.on_separate_modes else None,
         seed=int(engine.generator(GeneratorStream.REFERENCE_FIT).integers(2**31)),
     )
     return registry.fit(family, inputs)

@@ -9,7 +9,8 @@ import numpy as np
 import xarray
 
 from refti.checks.check import Check
-from refti.checks.of_run import check_modes, check_peak, check_solver
+from refti.checks.of_run import check_modes, check_peak, check_search, check_solver
+from refti.checks.tuning import TUNING as CHECKS
 from refti.draws.cost import Cost
 from refti.models.model import Model
 from refti.results.result import Evidence, LogRatio
@@ -25,7 +26,12 @@ from refti.sampling.metering import Meter
 def check_run(state: RunState, planned: Counts, sampled: Counts, meter: Meter) -> list[Check]:
     """The checks that need more than the draws, from counts before and after the sampling."""
     problem, pilot = state.problem, state.plan.pilot
-    checks = [check_modes(pilot.modes.count, problem.settings.chains)]
+    checks = [check_modes(pilot.modes.count, pilot.chains)]
+    searched = pilot.modes.searched
+    if searched is not None:
+        # Modes that chains move between freely are bumps on one hill, however many there are.
+        growing = searched.still_growing and pilot.r_hat > CHECKS.most_r_hat_of_the_estimate
+        checks.append(check_search(growing, searched.sentence))
     if not pilot.is_users:
         # A ratio of evidences does not tell what is little beside either.
         is_evidence = problem.kind is Evidence

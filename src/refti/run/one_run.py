@@ -65,7 +65,7 @@ def run(
             side_by_side=all(may_run_side_by_side(m.density, m.start) for m in problem.models),
         ) as engine,
     ):
-        seen, plan = _explore(problem, engine)
+        seen, plan, engine = _explore(problem, engine)
         planned()
         at_plan = problem.count(meter.spent)
         state = run_rounds(RunState(seen, plan, usage=meter.spent), engine)
@@ -93,18 +93,19 @@ def run(
     )
 
 
-def _explore(problem: Problem, engine: Engine) -> tuple[Problem, Plan]:
-    """The problem in coordinates of choice, and the plan, after the posterior was found.
+def _explore(problem: Problem, engine: Engine) -> tuple[Problem, Plan, Engine]:
+    """The problem in coordinates of choice, the plan, and the engine with a chain for every mode.
 
     Raises SamplingError if it was not in time.
     """
     require_time(problem)
     try:
         pilots = [find_posterior(problem, end, engine) for end in problem.ends]
+        engine = replace(engine, chains=max(pilot.chains for pilot in pilots))
         reshaped = choose_coordinates(problem, pilots[0], engine)
         pilots[0] = reshaped.pilot
         plan = make_plan(reshaped.problem, pilots, engine)
-        return reshaped.problem, replace(plan, coordinates=reshaped.reason)
+        return reshaped.problem, replace(plan, coordinates=reshaped.reason), engine
     except OutOfBudgetError:
         raise SamplingError(
             "The budget was spent before the posterior was found. Raise max_seconds= or "

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from refti.draws import autocorrelation
 from refti.errors import ModelError, SamplingError
 from refti.models.model import ValueAndGradient
 from refti.run.flattened import explore_flattened
@@ -19,6 +20,7 @@ from refti.sampling.rung import advance, place_chains, warm_up
 from refti.sampling.streams import GeneratorStream, KeyStream
 from refti.sampling.whitening import whitening, whitening_of
 from refti.search.modes import find_modes
+from refti.search.spread import curb_spread
 from refti.search.modes_by_values import find_modes_by_values
 from refti.search.peaks import Modes
 from refti.search.preflight import preflight
@@ -58,6 +60,11 @@ class Pilot:
         return self.x.reshape(-1, self.x.shape[2])
 
     @property
+    def chains(self) -> int:
+        """The number of chains, of which every mode has one at least."""
+        return len(self.rung.state[0])
+
+    @property
     def on_separate_modes(self) -> bool:
         """Whether the density has several modes that chains will sit on."""
         return self.modes.are_separate
@@ -68,6 +75,11 @@ class Pilot:
         count = self.modes.count
         source = "the user's draws" if self.is_users else f"{self.x.shape[0]} chains"
         return f"{len(self.draws)} draws of {source}, {count} mode{'s' * (count > 1)} found"
+
+    @property
+    def r_hat(self) -> float:
+        """The largest R-hat of its coordinates; large where chains have not arrived."""
+        return float(np.max(autocorrelation.r_hat(np.moveaxis(self.x, 2, 0))))
 
     def halves(self) -> tuple[np.ndarray, np.ndarray]:
         """The first and the second half of every chain, each x[draw, dim]."""
@@ -82,6 +94,8 @@ def find_posterior(problem: Problem, end: End, engine: Engine) -> Pilot:
     rng = engine.generator(GeneratorStream.PREFLIGHT, int(1 - end.lam))
     starts = preflight(end.model, evaluate, rng, problem.posterior_draws)
     modes = _search_modes(problem, end, evaluate, starts, engine)
+    engine = _with_a_chain_a_mode(engine, modes)
+    evaluate = end.evaluate_by(engine)
     if problem.posterior_draws is None:
         rung = _find_rung(problem, end, modes, evaluate, engine)
         blocks = PILOT.blocks if end.leg.has_gradient else PILOT.blocks_by_values
@@ -150,8 +164,9 @@ def _find_rung(
     problem: Problem, end: End, modes: Modes, evaluate: ValueAndGradient, engine: Engine
 ) -> Rung:
     """Chains that set out from all modes, warmed up."""
-    around = _around_peaks(end, modes, evaluate, engine)
-    rung = place_chains(end.leg, end.lam, around, whitening(modes.peaks[0], modes.factor), engine)
+    factor = curb_spread(evaluate, modes.mode, modes.factor)
+    around = _around_peaks(end, modes, factor, evaluate, engine)
+    rung = place_chains(end.leg, end.lam, around, whitening(modes.peaks[0], factor), engine)
     return warm_up(
         end.leg,
         rung,
@@ -163,14 +178,27 @@ def _find_rung(
     )
 
 
-def _around_peaks(end: End, modes: Modes, evaluate: ValueAndGradient, engine: Engine) -> np.ndarray:
+def _with_a_chain_a_mode(engine: Engine, modes: Modes) -> Engine:
+    """The engine with a chain for every mode at least, while they are not too many."""
+    chains = max(engine.chains, min(modes.count, PILOT.most_chains))
+    return replace(engine, chains=chains)
+
+
+def _around_peaks(
+    end: End, modes: Modes, factor: np.ndarray, evaluate: ValueAndGradient, engine: Engine
+) -> np.ndarray:
     """Points spread about each peak in turn, those outside the support drawn in towards it."""
-    centres = modes.peaks[np.arange(engine.chains) % len(modes.peaks)]
+    which = np.arange(engine.chains) % len(modes.peaks)
+    centres = modes.peaks[which]
     noise = engine.generator(GeneratorStream.AROUND_PEAKS, int(1 - end.lam)).normal(
         size=centres.shape
     )
-    # Starts that stand in for peaks are spread out already.
-    offsets = noise @ modes.factor.T if modes.mode.factor() is not None else 0 * noise
+    if modes.are_separate and modes.factors is not None:
+        offsets = np.einsum("cij,cj->ci", modes.factors[which], noise)
+    elif modes.mode.factor() is not None:
+        offsets = noise @ factor.T
+    else:  # starts that stand in for peaks are spread out already
+        offsets = 0 * noise
     for _ in range(PILOT.tries_to_get_inside):
         values, _ = evaluate(centres + offsets)
         outside = ~np.isfinite(values)

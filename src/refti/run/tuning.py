@@ -22,6 +22,7 @@ class PilotTuning:
     most_unlike: float = tuned(
         3.0, "standard deviations of the log density between the user's draws and ours"
     )
+    most_chains: int = tuned(256, "that a density of many modes gets, one for each of them")
     tries_to_get_inside: int = tuned(
         20, "times the distance of a start from its peak is halved while outside the support"
     )

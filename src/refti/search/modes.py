@@ -81,7 +81,14 @@ class _Search:
     def is_growing(self) -> bool:
         """Whether modes keep turning up."""
         is_quiet = self.since_new >= TUNING.quiet * (self.arrived - self.from_prior)
-        return self.unseen_share > TUNING.unseen or not is_quiet
+        return self.unseen_share > TUNING.unseen or not is_quiet or self.rarest < TUNING.rare
+
+    @property
+    def rarest(self) -> int:
+        """How many wanderers came to the mode that fewest came to; others may be rarer still."""
+        telling = self.known.with_mass(TUNING.telling_log_share)
+        # The first is known from the outset.
+        return min((self.ends.get(int(peak), 0) for peak in telling if peak != 0), default=TUNING.rare)
 
     def send_out(self, evaluate: ValueAndGradient, x: np.ndarray) -> int:
         """How many of the points x[n, dim] were not lost, after new peaks were added."""
@@ -174,5 +181,9 @@ def _gather(
     mode = first if highest == 0 else find_mode(evaluate, known.x[highest])
     if mode.factor() is None:
         return Modes(mode, starts, searched=searched)
-    others = known.x[kept[kept != highest]]
-    return Modes(mode, np.concatenate([mode.x[None], others]), searched=searched)
+    order = np.concatenate([[highest], kept[kept != highest]])
+    peaks = np.concatenate([mode.x[None], known.x[order[1:]]])
+    if not known.is_curved[order].all():
+        return Modes(mode, peaks, searched=searched)
+    factors, masses = known.factors[order], known.log_masses[order]
+    return Modes(mode, peaks, factors=factors, log_masses=masses, searched=searched)

@@ -27,12 +27,17 @@ class Modes:
             edge, a spike without a top) starts stand in for peaks: about such a point nothing can
             be learned of the posterior.
         spread: a factor of about the covariance there, for a mode without curvature.
+        factors: `[peak, dim, dim]`, of the covariance about every peak by its curvature, where
+            that is known.
+        log_masses: `[peak]`, the log integrals about them by Laplace's approximation.
         searched: how hard other modes were looked for.
     """
 
     mode: Mode
     peaks: np.ndarray
     spread: np.ndarray | None = None
+    factors: np.ndarray | None = None
+    log_masses: np.ndarray | None = None
     searched: Searched | None = None
 
     @property

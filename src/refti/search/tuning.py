@@ -37,6 +37,11 @@ class SearchTuning:
     climb_iterations: int = tuned(400, "most iterations of L-BFGS in one climb")
     climb_tolerance: float = tuned(1e-13, "gain, relative to the log density, that ends a climb")
 
+    most_fall: float = tuned(
+        4.0, "nats within one spread of the mode, on either side; a Gaussian falls by half a nat"
+    )
+    most_halvings: int = tuned(40, "of a spread that the density does not reach to")
+
     # Many climbers at once.
     idle_steps: int = tuned(
         3, "steps of a climber that neither gains nor has a step to shorten, before it is left"
@@ -57,8 +62,12 @@ class SearchTuning:
         (("quick", 0.25), ("default", 1.0), ("thorough", 10.0)),
         "times the default that a search may take, by what it is asked for",
     )
+    rare: int = tuned(
+        4, "wanderers that a mode must have been met by: where one was met by fewer, others that "
+        "hold as much are likely not to have been met at all"
+    )
     while_new: float = tuned(
-        4.0, "times its evaluations that a search may take while new modes keep turning up"
+        10.0, "times its evaluations that a search may take while new modes keep turning up"
     )
     unseen: float = tuned(
         0.01, "share of wanderers that came to peaks of their own, above which it goes on"
