@@ -13,7 +13,7 @@ from refti.checks.tuning import TUNING
 from refti.estimators import Estimate
 
 
-def check_peak(height: float, mass: float, dim: int) -> Check:
+def check_peak(height: float, mass: float, dim: int, *, mass_falls: bool = False) -> Check:
     """Whether the highest point found stands no higher than a density of this dimension has it.
 
     A Gaussian's mode is half the dimension, in nats, above its draws, and that of heavier tails a
@@ -23,9 +23,9 @@ def check_peak(height: float, mass: float, dim: int) -> Check:
 
     Args:
         height: of the peak above the median draw, in nats.
-        mass: the log of the peak's share of the evidence by Laplace's approximation; NaN where it
-            has no curvature, as a spike without a top has none.
+        mass: the log of the peak's share of the evidence, by its curvature; NaN where it has none.
         dim: the number of parameters.
+        mass_falls: whether the mass was seen to fall on the way from the draws to the peak.
     """
     size = TUNING.peak_allowance + dim
     found = at_most(
@@ -36,8 +36,9 @@ def check_peak(height: float, mass: float, dim: int) -> Check:
         "may be infinite; bound the parameters away from it, or reparametrise the model (a "
         "hierarchy non-centred)",
     )
-    # Laplace's approximation may be off by a good part of a nat for each parameter.
-    return replace(found, ok=found.ok or bool(mass < -size / 2))
+    # What the curvature says of a mass may be off by some nats, the more the more parameters.
+    little = TUNING.little_mass + TUNING.little_mass_by_dimension * dim
+    return replace(found, ok=found.ok or mass_falls or bool(mass < -little))
 
 
 def check_solver(stopped: float) -> Check:
@@ -91,8 +92,8 @@ def check_search(still_growing: bool, sentence: str) -> Check:
         "search",
         float(still_growing),
         0.0,
-        "new modes were still turning up when the search for them ended, or some were met so rarely "
-        f"that others are likely to have been missed ({sentence}); look harder with "
+        "new modes were still turning up when the search for them ended, or some were met so "
+        f"rarely that others are likely to have been missed ({sentence}); look harder with "
         'search="thorough" or a number of evaluations, or bound the parameters',
     )
 

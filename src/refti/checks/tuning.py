@@ -28,6 +28,10 @@ class CheckTuning:
     peak_allowance: float = tuned(
         10.0, "nats beside the dimension by which a peak may stand above the draws"
     )
+    little_mass: float = tuned(
+        10.0, "nats below the evidence, at which the mass of a peak by its curvature is no matter …"
+    )
+    little_mass_by_dimension: float = tuned(0.05, "… and as many more for every parameter")
     most_stopped: float = tuned(0.001, "share of the path's evaluations that solvers gave up")
     most_rounded: float = tuned(
         0.0005,

@@ -27,7 +27,7 @@ from refti.paths.path import Leg, Path
 from refti.references.arrays import from_arrays, to_arrays
 from refti.results.files import write_bytes
 from refti.run.choose_reference import Choice
-from refti.run.pilot import Pilot
+from refti.run.pilot import Peak, Pilot
 from refti.run.plan import Plan
 from refti.run.problem import Problem
 from refti.run.rounds import RunState
@@ -53,6 +53,7 @@ RECORDS: dict[str, type] = {
         Mode,
         Modes,
         Path,
+        Peak,
         Pilot,
         Plan,
         Rung,

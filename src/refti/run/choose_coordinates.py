@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-import jax
 import numpy as np
 
 from refti.coordinates.curvature import Curvature, measure_curvature
@@ -20,12 +19,12 @@ from refti.coordinates.power_tails import PowerTails, RadialTail
 from refti.coordinates.shapes import LINKS, SHAPES, Cloud, fit_shape
 from refti.draws import autocorrelation
 from refti.run.choose_reference import fit_family, measure_families, measure_length
-from refti.run.pilot import Pilot, draw_pilot
+from refti.run.pilot import Pilot, draw_pilot, measure_peak
 from refti.run.problem import End, Problem
 from refti.run.tuning import COORDINATES_CHOICE as TUNING
 from refti.run.tuning import PILOT, REFERENCE_CHOICE
 from refti.sampling.engine import Engine
-from refti.sampling.rung import advance, place_chains, warm_up
+from refti.sampling.rung import place_chains, warm_up
 from refti.sampling.streams import GeneratorStream, KeyStream
 from refti.sampling.whitening import whitening_of
 from refti.search.mode import find_mode
@@ -191,37 +190,16 @@ def _is_settled(before: np.ndarray, after: np.ndarray) -> bool:
 
 
 def _with_modes(reshaped: Reshaped, before: Pilot, engine: Engine) -> Pilot:
-    """The pilot with its mode in the new coordinates, and how high the old one stands in them."""
+    """The pilot with its mode in the new coordinates, and how the old one stands to its draws."""
     (end,) = reshaped.problem.ends
-    evaluate, pilot = end.evaluate_by(engine), reshaped.pilot
-    highest = np.argmax(pilot.log_density)
-    mode = find_mode(evaluate, pilot.draws[highest])
-    way = reshaped.problem.way
+    pilot, way = reshaped.pilot, reshaped.problem.way
     assert way is not None
-    pilot = replace(pilot, modes=Modes(mode, mode.x[None], searched=before.modes.searched))
-    old = to_latent(way, before.modes.mode.x[None])
-    summit = float(evaluate(old)[0][0])
-    if summit < mode.log_density or _do_chains_come_back(end, pilot, old, engine):
-        return pilot
-    return replace(pilot, summit=summit)
-
-
-def _do_chains_come_back(end: End, pilot: Pilot, summit: np.ndarray, engine: Engine) -> bool:
-    """Whether chains begun on the highest point found come down among the draws, and soon.
-
-    They do where it holds nothing of the mass, as the neck of a funnel. They would stay where the
-    density has a spike.
-    """
-    start = np.broadcast_to(summit, (engine.chains, summit.shape[1]))
-    size = None if pilot.rung.step_size is None else pilot.rung.step_size.value
-    rung = place_chains(
-        end.leg, end.lam, start, pilot.rung.whitening, engine, step_size=size
+    mode = find_mode(end.evaluate_by(engine), pilot.draws[np.argmax(pilot.log_density)])
+    (own_end,) = replace(reshaped.problem, way=None).ends
+    x, log_jacobian = from_latent(way, pilot.draws)
+    own = np.ravel(pilot.log_density) - log_jacobian
+    return replace(
+        pilot,
+        modes=Modes(mode, mode.x[None], searched=before.modes.searched),
+        peak=measure_peak(own_end.evaluate_by(engine), before.modes.mode, x, own),
     )
-    key = engine.key(KeyStream.FROM_SUMMIT)
-    for index in range(TUNING.blocks_to_come_back):
-        rung, trace, _ = advance(
-            end.leg, rung, jax.random.fold_in(key, index), engine, adapting=index == 0
-        )
-    low, high = np.quantile(pilot.log_density, [0.01, 0.99])
-    here = np.median(trace.log_density, axis=1)
-    return bool(np.mean((here > low) & (here < high)) > 0.5)

@@ -16,6 +16,7 @@ from refti.models.model import Model
 from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import RungSummary, summarise_rungs
 from refti.run.conclude import shares_of
+from refti.run.pilot import Peak
 from refti.run.problem import Counts, Problem
 from refti.run.rounding import check_bounds
 from refti.run.rounds import RunState
@@ -32,17 +33,22 @@ def check_run(state: RunState, planned: Counts, sampled: Counts, meter: Meter) -
         # Modes that chains move between freely are bumps on one hill, however many there are.
         growing = searched.still_growing and pilot.r_hat > CHECKS.most_r_hat_of_the_estimate
         checks.append(check_search(growing, searched.sentence))
-    if not pilot.is_users:
+    if pilot.peak is not None:
         # A ratio of evidences does not tell what is little beside either.
         is_evidence = problem.kind is Evidence
         log_z = state.conclusion.estimates["mbar"].value if is_evidence else float("nan")
-        checks.append(check_peak(pilot.height, pilot.modes.mode.log_mass - log_z, problem.model.dim))
+        checks.append(_check_peak(pilot.peak, log_z, problem.model.dim))
     own = problem.own_points(state.conclusion.samples[-1].end_points)
     checks.append(check_bounds(problem.given[0], own, meter))
     stopped = sampled.stopped - planned.stopped
     if stopped:
         checks.append(check_solver(stopped / (sampled.evaluations - planned.evaluations)))
     return checks
+
+
+def _check_peak(peak: Peak, log_z: float, dim: int) -> Check:
+    share = peak.log_mass - log_z
+    return check_peak(peak.height, share, dim, mass_falls=peak.mass_falls)
 
 
 def build_result(

@@ -7,6 +7,7 @@ from functools import partial
 
 import numpy as np
 
+from refti.checks.tuning import TUNING as CHECKS
 from refti.draws import autocorrelation
 from refti.errors import ModelError, SamplingError
 from refti.models.model import ValueAndGradient
@@ -19,13 +20,42 @@ from refti.sampling.engine import Engine
 from refti.sampling.rung import advance, place_chains, warm_up
 from refti.sampling.streams import GeneratorStream, KeyStream
 from refti.sampling.whitening import whitening, whitening_of
+from refti.search.mode import Mode, log_mass_within
 from refti.search.modes import find_modes
+from refti.search.ridge import mass_falls_towards
 from refti.search.spread import curb_spread
 from refti.search.modes_by_values import find_modes_by_values
 from refti.search.peaks import Modes
 from refti.search.preflight import preflight
 from refti.search.proper import require_finite_parameters, require_proper
 from refti.search.searched import evaluations_of
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The highest point found.
+
+    Attributes:
+        height: above the median draw, in nats.
+        log_mass: the log of about the mass that it holds, by its curvature.
+        mass_falls: whether it is far from the draws and the mass falls on the way to it.
+    """
+
+    height: float
+    log_mass: float
+    mass_falls: bool
+
+
+def measure_peak(
+    evaluate: ValueAndGradient, mode: Mode, draws: np.ndarray, log_density: np.ndarray
+) -> Peak:
+    """How a mode stands to draws[n, dim] of these log densities."""
+    height = mode.log_density - float(np.median(log_density))
+    mass = log_mass_within(mode, draws.std(axis=0))
+    is_high = height > CHECKS.peak_allowance + draws.shape[1]
+    has_gradient = bool(np.isfinite(evaluate(draws[:1])[1]).all())
+    falls = is_high and has_gradient and mass_falls_towards(evaluate, mode, draws)
+    return Peak(height, mass, falls)
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,7 +68,7 @@ class Pilot:
         x: draws, `[chain, draw, dim]`.
         log_density: `[chain, draw]`; zeros for draws that are the user's.
         is_users: whether the draws are the user's.
-        summit: the highest log density met, where that is not the mode's.
+        peak: how the highest point found stands to the draws, in the model's own coordinates.
     """
 
     modes: Modes
@@ -46,13 +76,7 @@ class Pilot:
     x: np.ndarray
     log_density: np.ndarray
     is_users: bool = False
-    summit: float | None = None
-
-    @property
-    def height(self) -> float:
-        """How far the highest point found stands above the median draw, in nats."""
-        summit = self.modes.mode.log_density if self.summit is None else self.summit
-        return summit - float(np.median(self.log_density))
+    peak: Peak | None = None
 
     @property
     def draws(self) -> np.ndarray:
@@ -99,7 +123,8 @@ def find_posterior(problem: Problem, end: End, engine: Engine) -> Pilot:
     if problem.posterior_draws is None:
         rung = _find_rung(problem, end, modes, evaluate, engine)
         blocks = PILOT.blocks if end.leg.has_gradient else PILOT.blocks_by_values
-        return _draw(end, modes, rung, blocks, engine)
+        pilot = _draw(end, modes, rung, blocks, engine)
+        return replace(pilot, peak=measure_peak(evaluate, modes.mode, pilot.draws, pilot.log_density))
     return _from_users_draws(problem, end, modes, evaluate, engine)
 
 

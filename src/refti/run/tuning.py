@@ -61,7 +61,6 @@ class CoordinatesChoiceTuning:
     much_longer: float = tuned(3.0, "times the way, that links may cost while they have not")
     turns: int = tuned(12, "most times that a map is fitted to the draws made in the one before")
     warmup: int = tuned(100, "iterations of chains that set out in new coordinates")
-    blocks_to_come_back: int = tuned(4, "in which chains begun on a spike come down, if it is none")
     shift: float = tuned(0.4, "spreads that draws may have moved by for the last to be a turn's")
     stretch: float = tuned(1.3, "times that they may have become wider or narrower for it")
 

@@ -29,7 +29,6 @@ class KeyStream(Enum):
     SUPPORT_SHARE = 10, ("leg", "round", "turn")
     FLATTENED = 11, ("end", "step")
     RESHAPED_WARM_UP = 20, ("turn",)
-    FROM_SUMMIT = 23, ()
     RESHAPED_DRAWS = 21, ("turn", "block")
 
 

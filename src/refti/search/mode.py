@@ -59,6 +59,20 @@ class Mode:
         return self.log_density + float(width)
 
 
+def log_mass_within(mode: Mode, spread: np.ndarray) -> float:
+    """The log of about the mass at a peak, whatever its curvature; NaN where that is no number.
+
+    As by Laplace's approximation, but no direction counts as wider than the posterior's own spread
+    [dim], and a spike without a top is as wide as its bends, whatever their sign, say.
+    """
+    scaled = mode.hessian * np.outer(spread, spread)
+    if not np.isfinite(scaled).all():
+        return float("nan")
+    bends = np.maximum(np.abs(np.linalg.eigvalsh(scaled)), 1.0)
+    widths = np.log(spread).sum() - 0.5 * np.log(bends).sum()
+    return mode.log_density + float(widths) + 0.5 * len(spread) * float(np.log(2 * np.pi))
+
+
 def find_mode(evaluate: ValueAndGradient, start: np.ndarray) -> Mode:
     """The mode uphill of a start.
 

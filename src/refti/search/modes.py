@@ -132,26 +132,30 @@ def _wander(
 ) -> None:
     """Sends out wanderers until the evaluations are spent, and longer while they find modes.
 
-    They go in batches, by turns from the flattened density and from the prior, each of which gets
-    its share of the evaluations.
+    They go in batches, by turns from the flattened density and from the prior. Those from the
+    prior have far to climb, so they get more evaluations, but they need not be as many.
     """
     chains = None if prior is None else PriorChains(prior, start, rng)
     counts = [evaluate] if prior is None else [evaluate, prior]
     spent, sent = [0, 0 if prior is None else prior.count], [0, 0]
-    while True:
-        before = sum(one.count for one in counts)
+    shares = (1.0, 0.0 if chains is None else TUNING.prior_share)
+    while len(search.known) <= TUNING.most_peaks:
         allowed = evaluations * (TUNING.while_new if search.is_growing else 1.0)
-        by_prior = chains is not None and spent[1] <= spent[0]
+        left = [share * allowed - one for share, one in zip(shares, spent, strict=True)]
+        if sent[1] >= TUNING.most_from_prior and len(search.known) == 1:
+            left[1] = 0.0
+        by_prior = left[1] / max(shares[1], 1e-9) > left[0]
         cost = (spent[by_prior] / sent[by_prior]) if sent[by_prior] else TUNING.guessed_cost
         most = TUNING.batch if sent[by_prior] else TUNING.first_batch
-        count = int(min(most, (allowed - before) / cost))
-        if count < TUNING.least_batch or len(search.known) > TUNING.most_peaks:
+        count = int(min(most, left[by_prior] / cost))
+        if count < TUNING.least_batch:
             return
-        modes, telling = search.known.with_mass(), search.telling
+        before = sum(one.count for one in counts)
+        telling = search.telling
         if chains is not None and by_prior:
             x = chains.draw(count)
         else:
-            x = draw_flattened(search.known, modes, count, rng)
+            x = draw_flattened(search.known, search.known.with_mass(), count, rng)
         arrived = search.send_out(evaluate, x)
         search.from_prior += arrived if by_prior else 0
         search.since_new += 0 if by_prior else arrived

@@ -40,7 +40,7 @@ def require_proper(
     flat_near |= farther > mode.log_density - TUNING.plateau
     flat_far = falls < TUNING.tail_rate * np.log(TUNING.tail_farther / TUNING.tail_far)
     flat = flat_far & flat_near & np.isfinite(farther)
-    longest = np.tile(_longest(mode, lines, axes), 2)
+    longest = np.tile(_longest(mode, lines), 2)
     flat[flat] = _never_falls(evaluate, mode, both[flat], longest[flat])
     if not flat.any():
         return
@@ -73,7 +73,7 @@ def _never_falls(
     return flat
 
 
-def _longest(mode: Mode, lines: np.ndarray, axes: np.ndarray) -> np.ndarray:
+def _longest(mode: Mode, lines: np.ndarray) -> np.ndarray:
     """How far [line] lines can be followed before the rounding of their direction shows.
 
     A line between the coordinates is off by its last digit, and that, far enough out, is a way
@@ -83,7 +83,7 @@ def _longest(mode: Mode, lines: np.ndarray, axes: np.ndarray) -> np.ndarray:
     steepest = np.sqrt(np.abs(np.diag(np.nan_to_num(mode.hessian, posinf=0.0, neginf=0.0))).max())
     lengths = np.linalg.norm(lines, axis=1)
     rounded = 1.0 / (np.finfo(float).eps * lengths * max(steepest, 1e-100))
-    return np.where(np.arange(len(lines)) < len(axes), np.inf, rounded)
+    return np.where(np.count_nonzero(lines, axis=1) == 1, np.inf, rounded)
 
 
 def require_finite_parameters(model: Model, mode: Mode) -> None:

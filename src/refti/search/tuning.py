@@ -42,6 +42,11 @@ class SearchTuning:
     )
     most_halvings: int = tuned(40, "of a spread that the density does not reach to")
 
+    ridge_depths: tuple[float, float, float] = tuned(
+        (4.0, 7.0, 10.0), "spreads of the draws at which the mass across a ridge is looked at"
+    )
+    ridge_fall: float = tuned(2.0, "nats that it falls by from the first to the last of them")
+
     # Many climbers at once.
     idle_steps: int = tuned(
         3, "steps of a climber that neither gains nor has a step to shorten, before it is left"
@@ -62,8 +67,15 @@ class SearchTuning:
         (("quick", 0.25), ("default", 1.0), ("thorough", 10.0)),
         "times the default that a search may take, by what it is asked for",
     )
+    prior_share: float = tuned(
+        2.0, "times as many evaluations go into wanderers from the prior, which have far to climb"
+    )
+    most_from_prior: int = tuned(
+        1000, "wanderers from the prior while there is one mode: another that is uphill of 0.3 % "
+        "of it is found"
+    )
     rare: int = tuned(
-        4, "wanderers that a mode must have been met by: where one was met by fewer, others that "
+        12, "wanderers that a mode must have been met by: where one was met by fewer, others that "
         "hold as much are likely not to have been met at all"
     )
     while_new: float = tuned(
