@@ -33,6 +33,13 @@ class Curvature:
     mean: np.ndarray
     slopes: np.ndarray
 
+    def joined(self, other: Curvature | None) -> Curvature:
+        """The curvature at these points and at others."""
+        if other is None:
+            return self
+        names = ("x", "scale", "mean", "slopes")
+        return Curvature(*(np.concatenate([getattr(c, n) for c in (self, other)]) for n in names))
+
 
 def measure_curvature(evaluate: Gradients, draws: np.ndarray) -> Curvature | None:
     """The curvature at some of the draws[n, dim]; None where it would cost too much."""
@@ -42,7 +49,10 @@ def measure_curvature(evaluate: Gradients, draws: np.ndarray) -> Curvature | Non
         return None
     x = draws[np.linspace(0, count - 1, points).astype(int)]
     spread = np.maximum(draws.std(axis=0), 1e-300)
-    _, gradient = evaluate(x)
+    values, gradient = evaluate(x)
+    x, gradient = x[np.isfinite(values)], gradient[np.isfinite(values)]
+    if len(x) < TUNING.fewest_curvature_points:
+        return None
     # First a tiny step for the width of each coordinate given the others, then one to suit it.
     ahead = _gradients_beside(evaluate, x, np.broadcast_to(1e-6 * spread, x.shape))
     bends = (np.einsum("pii->pi", ahead) - gradient) / (1e-6 * spread)

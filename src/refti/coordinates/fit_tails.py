@@ -65,9 +65,7 @@ def robust_standard(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return middle, np.where(spread > 0, spread, np.maximum(draws.std(axis=0), 1e-300))
 
 
-def _fit_one(
-    y: np.ndarray, heavy: tuple[bool, bool]
-) -> tuple[float, float, float, float] | None:
+def _fit_one(y: np.ndarray, heavy: tuple[bool, bool]) -> tuple[float, float, float, float] | None:
     """Shift, scale and heaviness to the left and right of draws y[n], or None for a Gaussian."""
 
     def surprise(free: np.ndarray) -> float:
@@ -107,7 +105,9 @@ def _student_scatter(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         location = weights @ draws / weights.sum()
         centred = np.sqrt(weights)[:, None] * (draws - location)
         scatter = centred.T @ centred / weights.sum()
-        factor = np.linalg.cholesky(scatter + 1e-12 * np.diag(np.diag(scatter)) + 1e-300 * np.eye(dim))
+        factor = np.linalg.cholesky(
+            scatter + 1e-12 * np.diag(np.diag(scatter)) + 1e-300 * np.eye(dim)
+        )
     return location, factor
 
 

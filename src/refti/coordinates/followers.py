@@ -89,7 +89,11 @@ def _release_hubs(followers: Followers, curvature: Curvature) -> None:
     """
     slopes = np.nanmedian(np.abs(curvature.slopes), axis=0)
     for j in list(followers):
-        others = [k for k in followers if k != j and set(followers[k].scale_by) & set(followers[j].scale_by)]
+        others = [
+            k
+            for k in followers
+            if k != j and set(followers[k].scale_by) & set(followers[j].scale_by)
+        ]
         if len(others) < TUNING.smallest_group:
             continue
         leads = slopes[others, j] > TUNING.hub_slope

@@ -71,5 +71,7 @@ def _inverse(way: Map, x: Float[Array, "n dim"]) -> Float[Array, "n dim"]:
 
 
 @partial(jax.jit, compiler_options=QUICK_COMPILE)
-def _forward(way: Map, v: Float[Array, "n dim"]) -> tuple[Float[Array, "n dim"], Float[Array, " n"]]:
+def _forward(
+    way: Map, v: Float[Array, "n dim"]
+) -> tuple[Float[Array, "n dim"], Float[Array, " n"]]:
     return jax.vmap(way.forward)(v)

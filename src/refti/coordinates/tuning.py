@@ -21,15 +21,21 @@ class CoordinatesTuning:
         (30.0, 100.0, 300.0, 1000.0), "spreads between which the fall of a density is looked at"
     )
     heavy_growth: float = tuned(
-        4.0, "times the fall over a factor of three may grow over a factor of ten in the distance; "
-        "10 is an exponential's, 1 a power law's"
+        4.0,
+        "times the fall over a factor of three may grow over a factor of ten in the distance; "
+        "10 is an exponential's, 1 a power law's",
     )
 
     # Links.
     fewest_draws: int = tuned(100, "below which shapes are not looked for")
-    curvature_points: int = tuned(32, "draws at which the curvature is looked at")
-    fewest_curvature_points: int = tuned(12, "below which it tells nothing")
-    curvature_gradients: int = tuned(10_000, "gradients that this may cost, three a dimension each")
+    curvature_points: int = tuned(24, "draws at which the curvature is looked at")
+    fewest_curvature_points: int = tuned(8, "below which it tells nothing")
+    curvature_gradients: int = tuned(6_000, "gradients that this may cost, three a dimension each")
+    beyond: float = tuned(
+        2.5,
+        "times as far out as draws are, in latent coordinates, is the curvature looked at too: "
+        "chains then get to where none has been yet",
+    )
     usable_points: float = tuned(0.6, "of them at which a coordinate must have a width")
     least_change: float = tuned(
         0.15, "of a log scale from draw to draw, below which it is taken for constant"
@@ -43,9 +49,13 @@ class CoordinatesTuning:
     hub_slope: float = tuned(0.1, "with which a group goes with its hub, in spreads")
     hub_asymmetry: float = tuned(0.6, "of it with which the hub may go with one of the group")
     hub_share: float = tuned(0.3, "of the group that must go with a hub")
-    sure: float = tuned(4.5, "standard errors that the correlation of a bend exceeds; pairs are many")
+    sure: float = tuned(
+        4.5, "standard errors that the correlation of a bend exceeds; pairs are many"
+    )
     least_correlation: float = tuned(0.15, "of a bend, below which it is left alone")
-    ridge: float = tuned(1e-6, "share by which regressions are shrunk, for those that are undecided")
+    ridge: float = tuned(
+        1e-6, "share by which regressions are shrunk, for those that are undecided"
+    )
 
 
 TUNING = CoordinatesTuning()

@@ -17,6 +17,7 @@ from refti.coordinates.fit_tails import robust_standard
 from refti.coordinates.map import Map, from_latent, to_latent
 from refti.coordinates.power_tails import PowerTails, RadialTail
 from refti.coordinates.shapes import LINKS, SHAPES, Cloud, fit_shape
+from refti.coordinates.tuning import TUNING as COORDINATES
 from refti.draws import autocorrelation
 from refti.run.choose_reference import fit_family, measure_families, measure_length
 from refti.run.pilot import Pilot, draw_pilot, measure_peak
@@ -50,7 +51,7 @@ def choose_coordinates(problem: Problem, pilot: Pilot, engine: Engine) -> Reshap
     """The problem in the coordinates from which the way is shortest, its pilot drawn in them."""
     if problem.known_path is not None or problem.settings.stations[0] != "auto":
         return Reshaped(problem, pilot)
-    if pilot.on_separate_modes or not problem.ends[0].leg.has_gradient:
+    if not problem.ends[0].leg.has_gradient:
         return Reshaped(problem, pilot)
     (end,) = problem.ends
     own = min(measure_families(end, pilot, engine).values())
@@ -64,7 +65,7 @@ def choose_coordinates(problem: Problem, pilot: Pilot, engine: Engine) -> Reshap
     reshaped = Reshaped(problem, pilot)
     for turn in range(TUNING.turns):
         flat = x.reshape(-1, x.shape[2])
-        way = fit_shape(best.name, Cloud(flat, _worth(x), curvature, heavy))
+        way = _fit_further_out(best.name, Cloud(flat, _worth(x), curvature, heavy), end, engine)
         if way is None:
             break
         seen = replace(problem, way=way)
@@ -79,6 +80,8 @@ def choose_coordinates(problem: Problem, pilot: Pilot, engine: Engine) -> Reshap
             break
     if reshaped.problem.way is None:
         return reshaped
+    if pilot.on_separate_modes and reshaped.pilot.r_hat > TUNING.settled:
+        return Reshaped(problem, pilot)  # they are modes, and not bumps that a map takes away
     return replace(reshaped, pilot=_with_modes(reshaped, pilot, engine))
 
 
@@ -94,14 +97,28 @@ class _Found:
     @property
     def reason(self) -> str:
         """Why its coordinates are used, in words."""
-        return f"the posterior has {self.name}: the way in their coordinates is {self.length:.3g}" + (
-            f" ({self.others})" if self.others else ""
+        return (
+            f"the posterior has {self.name}: the way in their coordinates is {self.length:.3g}"
+            + (f" ({self.others})" if self.others else "")
         )
 
 
 def _curvature(end: End, x: np.ndarray, engine: Engine) -> Curvature | None:
     """The curvature at some of the draws x[chain, draw, dim]."""
     return measure_curvature(end.evaluate_by(engine), x.reshape(-1, x.shape[2]))
+
+
+def _fit_further_out(name: str, cloud: Cloud, end: End, engine: Engine) -> Map | None:
+    """The map of a shape, fitted to what the density is like further out than the draws as well."""
+    way = fit_shape(name, cloud)
+    if way is None or cloud.curvature is None or name != LINKS:
+        return way
+    latent = to_latent(way, cloud.draws)
+    middle = np.median(latent, axis=0)
+    beyond, _ = from_latent(way, middle + COORDINATES.beyond * (latent - middle))
+    beyond = beyond[np.isfinite(beyond).all(axis=1)]
+    further = measure_curvature(end.evaluate_by(engine), beyond) if len(beyond) else None
+    return fit_shape(name, replace(cloud, curvature=cloud.curvature.joined(further))) or way
 
 
 def _heavy_sides(end: End, pilot: Pilot, engine: Engine) -> tuple[np.ndarray, np.ndarray]:

@@ -40,7 +40,7 @@ class Choice:
 
 
 def choose_reference(
-    end: End, pilot: Pilot, target_error: float, engine: Engine
+    end: End, pilot: Pilot, target_error: float, engine: Engine, *, is_shaped: bool = False
 ) -> tuple[Choice, Pilot]:
     """The reference from which the way to the posterior is shortest, and the pilot it rests on.
 
@@ -49,9 +49,13 @@ def choose_reference(
     reference fitted to them, it goes on: draws that shorten the way save more of them later. The
     way from the mode is the same whatever the draws, so it may not end this: it is the shortest
     of all where chains have not arrived yet.
+
+    Where the coordinates are those of a shape (`is_shaped`) what is left of it, such as the skew
+    of a scale's logarithm, is worth any program: there the reference's tails decide what is met.
     """
-    lengths = measure_families(end, pilot, engine)
+    lengths = measure_families(end, pilot, engine, is_shaped=is_shaped)
     worth = TUNING.worth_compiling if end.leg.has_gradient else TUNING.worth_compiling_by_values
+    worth = 0.0 if is_shaped else worth
     best = pick_best(lengths, target_error, worth)
     most_draws = min(TUNING.draws_a_dimension * end.model.dim, TUNING.most_pilot_draws)
     while (
@@ -74,7 +78,9 @@ def choose_reference(
     return Choice(reference, best, lengths, _reason(best, lengths)), pilot
 
 
-def measure_families(end: End, pilot: Pilot, engine: Engine) -> dict[str, float]:
+def measure_families(
+    end: End, pilot: Pilot, engine: Engine, *, is_shaped: bool = False
+) -> dict[str, float]:
     """The length of the way from each family that is worth trying."""
     is_dense = end.model.dim <= TUNING.densest
     plain = registry.tried_by_auto("dense" if is_dense else "high_dimension")
@@ -83,7 +89,7 @@ def measure_families(end: End, pilot: Pilot, engine: Engine) -> dict[str, float]
         several = registry.tried_by_auto("several_modes")
         lengths |= measure_lengths(end, pilot, several, engine)
     short = TUNING.short if end.leg.has_gradient else TUNING.short_by_values
-    if min(lengths.values()) > short and is_dense:
+    if (is_shaped or min(lengths.values()) > short) and is_dense:
         lengths |= measure_lengths(end, pilot, registry.tried_by_auto("shaped"), engine)
     return lengths
 

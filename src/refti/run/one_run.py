@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path as FilePath
 from dataclasses import replace
+from pathlib import Path as FilePath
 from typing import cast
 
 from refti import progress as reporters
@@ -17,6 +17,7 @@ from refti.progress import Progress
 from refti.results.result import Evidence, LogRatio
 from refti.run import store as stores
 from refti.run.choose_coordinates import choose_coordinates
+from refti.run.choose_kernel import choose_kernel
 from refti.run.finish import build_result, check_run, told_by_models
 from refti.run.pilot import find_posterior, require_time
 from refti.run.plan import Plan, make_plan
@@ -102,6 +103,7 @@ def _explore(problem: Problem, engine: Engine) -> tuple[Problem, Plan, Engine]:
     try:
         pilots = [find_posterior(problem, end, engine) for end in problem.ends]
         engine = replace(engine, chains=max(pilot.chains for pilot in pilots))
+        engine, pilots[0] = choose_kernel(problem, pilots[0], engine)
         reshaped = choose_coordinates(problem, pilots[0], engine)
         pilots[0] = reshaped.pilot
         plan = make_plan(reshaped.problem, pilots, engine)

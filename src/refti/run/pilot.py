@@ -13,22 +13,23 @@ from refti.errors import ModelError, SamplingError
 from refti.models.model import ValueAndGradient
 from refti.run.flattened import explore_flattened
 from refti.run.problem import End, Problem
-from refti.run.tuning import PILOT
+from refti.run.tuning import KERNEL_CHOICE, PILOT
 from refti.run.wide_densities import wide_densities
 from refti.sampling.block import Rung
 from refti.sampling.engine import Engine
 from refti.sampling.rung import advance, place_chains, warm_up
 from refti.sampling.streams import GeneratorStream, KeyStream
+from refti.sampling.tuning import TUNING as SAMPLING
 from refti.sampling.whitening import whitening, whitening_of
 from refti.search.mode import Mode, log_mass_within
 from refti.search.modes import find_modes
-from refti.search.ridge import mass_falls_towards
-from refti.search.spread import curb_spread
 from refti.search.modes_by_values import find_modes_by_values
 from refti.search.peaks import Modes
 from refti.search.preflight import preflight
 from refti.search.proper import require_finite_parameters, require_proper
+from refti.search.ridge import mass_falls_towards
 from refti.search.searched import evaluations_of
+from refti.search.spread import curb_spread
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ class Pilot:
         rung: chains that go on from the draws.
         x: draws, `[chain, draw, dim]`.
         log_density: `[chain, draw]`; zeros for draws that are the user's.
+        cost_a_draw: evaluations for each of them.
         is_users: whether the draws are the user's.
         peak: how the highest point found stands to the draws, in the model's own coordinates.
     """
@@ -75,6 +77,7 @@ class Pilot:
     rung: Rung
     x: np.ndarray
     log_density: np.ndarray
+    cost_a_draw: float = 0.0
     is_users: bool = False
     peak: Peak | None = None
 
@@ -124,7 +127,9 @@ def find_posterior(problem: Problem, end: End, engine: Engine) -> Pilot:
         rung = _find_rung(problem, end, modes, evaluate, engine)
         blocks = PILOT.blocks if end.leg.has_gradient else PILOT.blocks_by_values
         pilot = _draw(end, modes, rung, blocks, engine)
-        return replace(pilot, peak=measure_peak(evaluate, modes.mode, pilot.draws, pilot.log_density))
+        return replace(
+            pilot, peak=measure_peak(evaluate, modes.mode, pilot.draws, pilot.log_density)
+        )
     return _from_users_draws(problem, end, modes, evaluate, engine)
 
 
@@ -192,6 +197,8 @@ def _find_rung(
     factor = curb_spread(evaluate, modes.mode, modes.factor)
     around = _around_peaks(end, modes, factor, evaluate, engine)
     rung = place_chains(end.leg, end.lam, around, whitening(modes.peaks[0], factor), engine)
+    if end.model.dim <= KERNEL_CHOICE.most_dimensions:
+        rung = replace(rung, most_steps=PILOT.most_steps)
     return warm_up(
         end.leg,
         rung,
@@ -252,9 +259,10 @@ def draw_pilot(
         engine.report("drawing from the posterior", index + 1, blocks)
     return Pilot(
         modes,
-        rung,
+        replace(rung, most_steps=SAMPLING.most_steps),
         np.concatenate([trace.x for trace in traces], axis=1),
         np.concatenate([trace.log_density for trace in traces], axis=1),
+        float(np.mean([trace.gradients.mean() for trace in traces])),
     )
 
 

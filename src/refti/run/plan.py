@@ -59,7 +59,8 @@ def make_plan(problem: Problem, pilots: Sequence[Pilot], engine: Engine) -> Plan
     (end,) = problem.ends
     choice, longer = None, pilot
     if first == "auto":
-        choice, longer = choose_reference(end, pilot, problem.settings.target_error, engine)
+        target, is_shaped = problem.settings.target_error, problem.way is not None
+        choice, longer = choose_reference(end, pilot, target, engine, is_shaped=is_shaped)
     elif isinstance(first, str):
         fitted = fit_family(end, pilot, first, pilot.draws, engine)
         choice = Choice(fitted, first, {}, "it was asked for")

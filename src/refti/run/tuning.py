@@ -22,6 +22,10 @@ class PilotTuning:
     most_unlike: float = tuned(
         3.0, "standard deviations of the log density between the user's draws and ours"
     )
+    most_steps: int = tuned(
+        64,
+        "of a trajectory in a few dimensions, where more are wanted only by a density that jumps",
+    )
     most_chains: int = tuned(256, "that a density of many modes gets, one for each of them")
     tries_to_get_inside: int = tuned(
         20, "times the distance of a start from its peak is halved while outside the support"
@@ -47,6 +51,19 @@ class PilotTuning:
 
 
 @dataclass(frozen=True)
+class KernelChoiceTuning:
+    """When another kernel is tried than the one that was begun with."""
+
+    many_steps: float = tuned(
+        40.0, "gradients a draw, above which trajectories are cut up by jumps or bends"
+    )
+    most_dimensions: int = tuned(20, "beyond which slices along ellipses are hopeless")
+    warmup: int = tuned(75, "iterations of the kernel that is tried")
+    blocks: int = tuned(8, "of it to judge by, more than of the first: they are cheap")
+    gain: float = tuned(1.5, "times as many effective draws an evaluation, to change")
+
+
+@dataclass(frozen=True)
 class CoordinatesChoiceTuning:
     """How the coordinates of a run are chosen."""
 
@@ -58,6 +75,7 @@ class CoordinatesChoiceTuning:
     )
     no_longer: float = tuned(1.3, "times the way, that such coordinates may cost")
     unsettled: float = tuned(1.1, "R-hat of the pilot above which its chains have not arrived")
+    settled: float = tuned(1.05, "R-hat below which chains move between what seemed to be modes")
     much_longer: float = tuned(3.0, "times the way, that links may cost while they have not")
     turns: int = tuned(12, "most times that a map is fitted to the draws made in the one before")
     warmup: int = tuned(100, "iterations of chains that set out in new coordinates")
@@ -125,6 +143,7 @@ class WitnessTuning:
 
 
 PILOT = PilotTuning()
+KERNEL_CHOICE = KernelChoiceTuning()
 COORDINATES_CHOICE = CoordinatesChoiceTuning()
 REFERENCE_CHOICE = ReferenceChoiceTuning()
 ROUNDS = RoundsTuning()

@@ -68,9 +68,7 @@ def run_block(
 ) -> Block:
     """The rung after so many iterations for each of the keys."""
     kernel, density = KERNELS[rung.kernel], RungDensity(leg, rung.lam, rung.whitening)
-    wanted = Iterations(
-        iterations, rung.most_steps, rung.target_acceptance, adapting, rung.leaping
-    )
+    wanted = Iterations(iterations, rung.most_steps, rung.target_acceptance, adapting, rung.leaping)
     part = meter.of_a_part()
     state, step_size, traces = rung.state, rung.step_size, []
     for key in keys:

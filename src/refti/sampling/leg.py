@@ -18,8 +18,8 @@ from refti.sampling.exact_start import draw_start
 from refti.sampling.kernels.base import Trace
 from refti.sampling.replica_exchange import exchange
 from refti.sampling.rung import move_chains
-from refti.sampling.tuning import TUNING
 from refti.sampling.streams import GeneratorStream, KeyStream
+from refti.sampling.tuning import TUNING
 
 
 @dataclass(frozen=True, eq=False)

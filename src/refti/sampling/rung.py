@@ -84,6 +84,7 @@ def warm_up(
             # The very first steps are guesses, and may well diverge.
             diverging = np.mean([part.divergent for part in window]) > TUNING.few_divergences
             target = rung.target_acceptance
+            most_steps = rung.most_steps
             rung = place_chains(
                 leg,
                 rung.lam,
@@ -97,6 +98,7 @@ def warm_up(
                 step_size=None if rung.step_size is None else rung.step_size.value,
                 target_acceptance=0.5 + 0.5 * target if index > 0 and diverging else target,
             )
+            rung = replace(rung, most_steps=most_steps)
             window = []
         if stage is not None:
             engine.report(stage, index + 1, blocks)

@@ -30,6 +30,8 @@ class KeyStream(Enum):
     FLATTENED = 11, ("end", "step")
     RESHAPED_WARM_UP = 20, ("turn",)
     RESHAPED_DRAWS = 21, ("turn", "block")
+    OTHER_KERNEL_WARM_UP = 25, ()
+    OTHER_KERNEL_DRAWS = 26, ("block",)
 
 
 @unique

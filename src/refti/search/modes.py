@@ -88,7 +88,9 @@ class _Search:
         """How many wanderers came to the mode that fewest came to; others may be rarer still."""
         telling = self.known.with_mass(TUNING.telling_log_share)
         # The first is known from the outset.
-        return min((self.ends.get(int(peak), 0) for peak in telling if peak != 0), default=TUNING.rare)
+        return min(
+            (self.ends.get(int(peak), 0) for peak in telling if peak != 0), default=TUNING.rare
+        )
 
     def send_out(self, evaluate: ValueAndGradient, x: np.ndarray) -> int:
         """How many of the points x[n, dim] were not lost, after new peaks were added."""

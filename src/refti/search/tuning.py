@@ -71,12 +71,14 @@ class SearchTuning:
         2.0, "times as many evaluations go into wanderers from the prior, which have far to climb"
     )
     most_from_prior: int = tuned(
-        1000, "wanderers from the prior while there is one mode: another that is uphill of 0.3 % "
-        "of it is found"
+        1000,
+        "wanderers from the prior while there is one mode: another that is uphill of 0.3 % "
+        "of it is found",
     )
     rare: int = tuned(
-        12, "wanderers that a mode must have been met by: where one was met by fewer, others that "
-        "hold as much are likely not to have been met at all"
+        12,
+        "wanderers that a mode must have been met by: where one was met by fewer, others that "
+        "hold as much are likely not to have been met at all",
     )
     while_new: float = tuned(
         10.0, "times its evaluations that a search may take while new modes keep turning up"

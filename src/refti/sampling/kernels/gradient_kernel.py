@@ -145,9 +145,9 @@ def _advance(
             return state
         inverse = jnp.asarray(inverse_factor)
         keys = jax.random.split(key, len(state.logdensity))
-        return jax.vmap(
-            lambda key, state: leap(key, state, density, leg, lam, whitening, inverse)
-        )(keys, state)
+        return jax.vmap(lambda key, state: leap(key, state, density, leg, lam, whitening, inverse))(
+            keys, state
+        )
 
     def iterate(carried: Any, key: Array) -> Any:
         state, steps = carried

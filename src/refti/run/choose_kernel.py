@@ -1,0 +1,50 @@
+"""Choice of the kernel: slices in place of trajectories where the pilot's were cut up by jumps.
+
+A density that jumps has no gradient that tells of it, so trajectories shorten their steps until
+they get nowhere. Elliptical slices need no gradient, and leap besides.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from refti.draws import autocorrelation
+from refti.run.pilot import Pilot, draw_pilot
+from refti.run.problem import Problem
+from refti.run.tuning import KERNEL_CHOICE as TUNING
+from refti.sampling.block import positions
+from refti.sampling.engine import Engine
+from refti.sampling.kernels.registry import BY_VALUES, KERNELS
+from refti.sampling.rung import place_chains, warm_up
+from refti.sampling.streams import KeyStream
+from refti.sampling.whitening import whitening_of
+
+
+def choose_kernel(problem: Problem, pilot: Pilot, engine: Engine) -> tuple[Engine, Pilot]:
+    """The engine with the kernel that draws most for what it costs, and its pilot."""
+    kernel = engine.kernel
+    if kernel.name == BY_VALUES or pilot.is_users or problem.known_path is not None:
+        return engine, pilot
+    if pilot.cost_a_draw < TUNING.many_steps or problem.model.dim > TUNING.most_dimensions:
+        return engine, pilot
+    (end,) = problem.ends
+    other = replace(engine, kernel=KERNELS[BY_VALUES])
+    start = positions(end.leg, pilot.rung)
+    rung = place_chains(end.leg, end.lam, start, whitening_of(pilot.draws), other)
+    key = engine.key(KeyStream.OTHER_KERNEL_WARM_UP)
+    separate = pilot.on_separate_modes
+    rung = warm_up(end.leg, rung, TUNING.warmup, key, other, on_separate_modes=separate)
+    stream = KeyStream.OTHER_KERNEL_DRAWS
+    drawn = draw_pilot(end, pilot.modes, rung, TUNING.blocks, other, stream)
+    if _worth_for_cost(drawn) < TUNING.gain * _worth_for_cost(pilot):
+        return engine, pilot
+    return other, replace(drawn, peak=pilot.peak)
+
+
+def _worth_for_cost(pilot: Pilot) -> float:
+    """Effective draws of the worst coordinate and of the log density, for one evaluation."""
+    series = np.concatenate([np.moveaxis(pilot.x, 2, 0), pilot.log_density[None]])
+    worth = float(np.min(autocorrelation.effective_sample_size(series)))
+    return worth / (pilot.cost_a_draw * pilot.log_density.size)
