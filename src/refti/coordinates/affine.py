@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float
 
+from refti.references.base import in_64_bits
+
 
 @partial(
     jax.tree_util.register_dataclass,
@@ -40,7 +42,7 @@ def affine(location: np.ndarray, factor: np.ndarray) -> Affine:
         inverse, determinant = 1 / factor, np.log(np.abs(factor)).sum()
     else:
         inverse, determinant = np.linalg.inv(factor), np.linalg.slogdet(factor)[1]
-    return Affine(location, factor, inverse, np.asarray(determinant))
+    return Affine(*in_64_bits(location, factor, inverse, determinant))
 
 
 def _apply(factor: Array, vector: Float[Array, " dim"]) -> Float[Array, " dim"]:

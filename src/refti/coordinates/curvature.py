@@ -23,7 +23,7 @@ class Curvature:
 
     Attributes:
         x: the draws[point, dim].
-        scale: `[point, dim]`, the spread of each coordinate given the others; NaN where it has none.
+        scale: `[point, dim]`, the spread of each coordinate given the others, NaN if it has none.
         mean: `[point, dim]`, its mean given the others.
         slopes: `[point, to, from]`, how that mean changes with each of the others.
     """

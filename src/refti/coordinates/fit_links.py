@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -132,8 +133,9 @@ def _layer(fitted: dict[int, _Fitted], dim: int) -> Links:
             whole[name][k] = getattr(one, name)
     linked = np.any([whole[name] != 0 for name in names], axis=0)
     parents = np.flatnonzero(linked.any(axis=0))
-    parts = {name: matrix[:, parents] for name, matrix in whole.items()}
-    return Links(parents=parents, mean=mean, log_scale=log_scale, depth=_depth(linked), **parts)
+    parts: dict[str, Any] = {name: matrix[:, parents] for name, matrix in whole.items()}
+    parts |= {"parents": parents, "mean": mean, "log_scale": log_scale}
+    return Links(depth=_depth(linked), **parts)
 
 
 def _depth(linked: np.ndarray) -> int:

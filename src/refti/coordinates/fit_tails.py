@@ -9,6 +9,7 @@ from refti.coordinates.affine import affine
 from refti.coordinates.map import Layer
 from refti.coordinates.power_tails import PowerTails, RadialTail, shrink
 from refti.coordinates.tuning import TUNING
+from refti.references.base import in_64_bits
 
 
 def fit_power_tails(
@@ -31,7 +32,7 @@ def fit_power_tails(
             scale[k] *= size
     if not (left.any() or right.any()):
         return None
-    return PowerTails(left, right), affine(location, scale)
+    return PowerTails(*in_64_bits(left, right)), affine(location, scale)
 
 
 def fit_radial_tail(draws: np.ndarray) -> tuple[Layer, ...] | None:
@@ -55,7 +56,7 @@ def fit_radial_tail(draws: np.ndarray) -> tuple[Layer, ...] | None:
     plain = 0.5 * dim * (1 + np.log(squares.mean() / dim))
     if h < TUNING.lightest or count * (plain - fitted.fun) < TUNING.least_tail_gain:
         return None
-    return RadialTail(np.asarray(h)), affine(location, size * factor)
+    return RadialTail(*in_64_bits(h)), affine(location, size * factor)
 
 
 def robust_standard(draws: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Reshape: a model seen in a map's latent coordinates. Its evidence is the same, its shape rounder."""
+"""Reshape: a model seen in latent coordinates. Its evidence is the same, its shape rounder."""
 
 from __future__ import annotations
 

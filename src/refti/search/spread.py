@@ -1,4 +1,4 @@
-"""The spread about a mode, drawn in where the density does not reach as far as its curvature says."""
+"""The spread about a mode, drawn in where the density does not reach as far as it says."""
 
 from __future__ import annotations
 
