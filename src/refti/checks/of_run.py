@@ -86,6 +86,23 @@ def check_modes(modes: int, chains: int) -> Check:
     )
 
 
+def check_tails(shape: float) -> Check:
+    """Whether chains moved in coordinates in which the posterior has no heavy tails.
+
+    Args:
+        shape: that of the tail of the heaviest coordinate (Pareto k): 0 falls exponentially, 0.5
+            has no variance, 1 no mean.
+    """
+    return at_most(
+        "tails",
+        shape,
+        TUNING.heaviest_coordinate,
+        "the posterior has tails so heavy (Pareto k of the draws) that chains do not get to their "
+        "ends, so the evidence is likely too low; let reference='auto' choose coordinates in which "
+        "they are light, or take reference='student'",
+    )
+
+
 def check_search(still_growing: bool, sentence: str) -> Check:
     """Whether the search for modes came to its own end, and did not end while it found more."""
     return at_most(

@@ -28,6 +28,9 @@ class CheckTuning:
     peak_allowance: float = tuned(
         10.0, "nats beside the dimension by which a peak may stand above the draws"
     )
+    heaviest_coordinate: float = tuned(
+        0.55, "Pareto k of the draws in one coordinate; a Student-t of two degrees has 0.5"
+    )
     little_mass: float = tuned(
         10.0, "nats below the evidence, at which the mass of a peak by its curvature is no matter …"
     )

@@ -63,6 +63,7 @@ class SearchTuning:
         8000, "of a search for other modes by default: half of what the cheapest run costs …"
     )
     search_evaluations_a_dimension: int = tuned(50, "… and as many more for every dimension")
+    search_dimensions: int = tuned(200, "beyond which a dimension more adds no evaluations")
     efforts: tuple[tuple[str, float], ...] = tuned(
         (("quick", 0.25), ("default", 1.0), ("thorough", 10.0)),
         "times the default that a search may take, by what it is asked for",
