@@ -102,7 +102,7 @@ def _explore(problem: Problem, engine: Engine) -> tuple[Problem, Plan, Engine]:
     require_time(problem)
     try:
         pilots = [find_posterior(problem, end, engine) for end in problem.ends]
-        engine = replace(engine, chains=max(pilot.chains for pilot in pilots))
+        engine = replace(engine, chains=pilots[0].chains)
         engine, pilots[0] = choose_kernel(problem, pilots[0], engine)
         reshaped = choose_coordinates(problem, pilots[0], engine)
         pilots[0] = reshaped.pilot
