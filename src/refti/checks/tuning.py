@@ -31,6 +31,11 @@ class CheckTuning:
     heaviest_coordinate: float = tuned(
         0.55, "Pareto k of the draws in one coordinate; a Student-t of two degrees has 0.5"
     )
+    apart: float = tuned(
+        1.5,
+        "R-hat of the pilot above which its chains sit on modes of their own; on bumps of one "
+        "hill they are slow, but they move",
+    )
     little_mass: float = tuned(
         10.0, "nats below the evidence, at which the mass of a peak by its curvature is no matter …"
     )

@@ -50,7 +50,7 @@ def find_followers(y: np.ndarray, curvature: Curvature | None, worth: float) -> 
             if parents:
                 followers[k] = Follower(scale_by=parents)
         _release_hubs(followers, curvature)
-        _break_circles(followers)
+        followers = _without_circles(followers)
         for k, follower in followers.items():
             follower.about = _about(k, followers, curvature)
     _add_bends(followers, y, worth)
@@ -102,13 +102,14 @@ def _release_hubs(followers: Followers, curvature: Curvature) -> None:
             del followers[j]
 
 
-def _break_circles(followers: Followers) -> None:
-    """Takes out links that lead back to where they came from, or make chains too long."""
-    for k in list(followers):
-        follower = followers[k]
-        follower.scale_by = [j for j in follower.scale_by if _may_follow(followers, k, j)]
-        if not follower.scale_by:
-            del followers[k]
+def _without_circles(wanted: Followers) -> Followers:
+    """The followers without links that lead back to where they came from, or make long chains."""
+    followers: Followers = {}
+    for k, follower in wanted.items():
+        for j in follower.scale_by:
+            if _may_follow(followers, k, j):
+                followers.setdefault(k, Follower()).scale_by.append(j)
+    return followers
 
 
 def _about(k: int, followers: Followers, curvature: Curvature) -> list[int]:

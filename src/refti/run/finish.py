@@ -33,7 +33,7 @@ def check_run(state: RunState, planned: Counts, sampled: Counts, meter: Meter) -
     searched = pilot.modes.searched
     if searched is not None:
         # Modes that chains move between freely are bumps on one hill, however many there are.
-        growing = searched.still_growing and pilot.r_hat > CHECKS.most_r_hat_of_the_estimate
+        growing = searched.still_growing and pilot.r_hat > CHECKS.apart
         checks.append(check_search(growing, searched.sentence))
     if pilot.peak is not None:
         # A ratio of evidences does not tell what is little beside either.
