@@ -11,7 +11,6 @@ import xarray
 from refti.checks.check import Check
 from refti.checks.of_run import check_modes, check_peak, check_search, check_solver, check_tails
 from refti.checks.pareto import pareto_shape
-from refti.checks.tuning import TUNING as CHECKS
 from refti.draws.cost import Cost
 from refti.models.model import Model
 from refti.references.student import Student
@@ -33,7 +32,7 @@ def check_run(state: RunState, planned: Counts, sampled: Counts, meter: Meter) -
     searched = pilot.modes.searched
     if searched is not None:
         # Modes that chains move between freely are bumps on one hill, however many there are.
-        growing = searched.still_growing and pilot.r_hat > CHECKS.apart
+        growing = searched.still_growing and pilot.sits_apart
         checks.append(check_search(growing, searched.sentence))
     if pilot.peak is not None:
         # A ratio of evidences does not tell what is little beside either.
@@ -60,7 +59,7 @@ def _heaviest(points: np.ndarray) -> float:
 
 def _check_peak(peak: Peak, log_z: float, dim: int) -> Check:
     share = peak.log_mass - log_z
-    return check_peak(peak.height, share, dim, mass_falls=peak.mass_falls)
+    return check_peak(peak.height, share, dim, has_top=peak.has_top, mass_falls=peak.mass_falls)
 
 
 def build_result(
