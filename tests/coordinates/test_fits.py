@@ -1,4 +1,4 @@
-"""What is read off draws and densities: curvature, followers, heavy sides, and the maps fitted to it.
+"""What is read off draws and densities: curvature, followers, heavy sides; and maps fitted to it.
 
 Seeds are fixed.
 """

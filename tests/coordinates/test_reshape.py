@@ -25,12 +25,12 @@ LINKED = Links(
     parents=np.array([0]),
     mean=np.array([0.0, 0.3]),
     slopes=np.array([[0.0], [0.6]]),
-    bends=np.array([[0.0], [-0.03]]),
+    bends=np.array([[0.0], [-0.1]]),
     levels=np.array([[0.0], [0.9]]),
     steepness=np.array([[0.0], [1.4]]),
     log_scale=np.array([0.2, -0.3]),
-    scale_slopes=np.array([[0.0], [0.25]]),
-    scale_hinges=np.array([[0.0], [-0.3]]),
+    scale_slopes=np.array([[0.0], [-0.1]]),
+    scale_hinges=np.array([[0.0], [0.2]]),
     depth=1,
 )
 WAYS = {
