@@ -135,7 +135,7 @@ def test_leaps_stay_inside_the_support(lam: float):
     # Two fifths of the reference's draws lie outside.
     start = gaussian(np.array([0.5, 0.3]), np.array([[1.0, 0.0], [0.6, 0.8]]), 0.0)
     leg = Leg(start, cut_gaussian().density)
-    x = np.random.default_rng(1).normal(size=(500, 2)) + [5.0, 2.0]
+    x = np.array([5.0, 2.0]) + np.random.default_rng(1).normal(size=(500, 2))
     x[:, 0] = np.maximum(x[:, 0], CUT)
     after = leaps(leg, lam, x)
     assert after.taken > 0.2
