@@ -13,6 +13,7 @@ from refti.checks.of_run import (
     check_peak,
     check_prior_integral,
     check_rounding,
+    check_search,
     check_solver,
     check_witness,
 )
@@ -32,12 +33,39 @@ def test_a_threshold_holds_where_it_is_just_met_and_fails_for_nan():
         (104.0, -0.5, True),  # a Gaussian of 208 parameters
         (270.0, -0.5, False),
         (270.0, float("nan"), False),  # a spike without a top
-        (270.0, -60.0, False),  # Laplace's approximation may be off by that much
-        (270.0, -150.0, True),  # the mode of a centred hierarchy, at a small scale
+        (270.0, -20.0, False),  # Laplace's approximation may be off by that much
+        (270.0, -60.0, True),  # the mode of a centred hierarchy, at a small scale
     ],
 )
 def test_a_high_peak_is_no_matter_where_next_to_nothing_lies_about_it(height, mass, ok):
     assert check_peak(height, mass, 208).ok is ok
+
+
+def test_a_high_peak_is_no_matter_where_the_mass_falls_on_the_way_to_it():
+    found = check_peak(270.0, float("nan"), 12, mass_falls=True)
+    assert found.ok
+    assert found.value == pytest.approx(270 / 22)  # is told all the same
+    assert not check_peak(270.0, float("nan"), 12).ok
+    # The allowance is ten nats and one a parameter; a height of no number is none.
+    assert check_peak(22.0, float("nan"), 12).ok
+    assert not check_peak(22.1, float("nan"), 12).ok
+    assert not check_peak(float("nan"), float("nan"), 12).ok
+
+
+@pytest.mark.parametrize(("dim", "little"), [(2, 10.1), (200, 20.0)])
+def test_the_mass_of_a_peak_that_is_no_matter_grows_with_the_parameters(dim: int, little: float):
+    assert check_peak(1e4, -little - 0.01, dim).ok
+    assert not check_peak(1e4, -little + 0.01, dim).ok
+
+
+def test_a_search_that_still_found_modes_tells_what_to_do():
+    assert check_search(False, "so many wanderers").ok
+    found = check_search(True, "so many wanderers")
+    assert not found.ok
+    assert found.name == "search"
+    assert "(so many wanderers)" in found.advice
+    assert 'search="thorough"' in found.advice
+    assert not found.mended_by_draws
 
 
 @pytest.mark.parametrize("ended", Ended)

@@ -121,7 +121,10 @@ def _about(k: int, followers: Followers, curvature: Curvature) -> list[int]:
 
 
 def _add_bends(followers: Followers, y: np.ndarray, worth: float) -> None:
-    """Adds to each coordinate the squares that what is left of it is correlated with."""
+    """Adds to each coordinate the squares that what is left of it is correlated with.
+
+    Not those of what its scale follows: where that is small, a square would lead away from it.
+    """
     noise = TUNING.sure / np.sqrt(worth)
     residual = clipped(_partial_residuals(y))
     strength = np.abs(_correlations(residual, clipped(y) ** 2))
@@ -130,6 +133,8 @@ def _add_bends(followers: Followers, y: np.ndarray, worth: float) -> None:
     for i in np.argsort(-strength[to, of], kind="stable"):
         k, j = int(to[i]), int(of[i])
         known = followers.get(k, Follower())
+        if j in known.scale_by:
+            continue
         if len(known.parents | {j}) <= TUNING.most_parents and _may_follow(followers, k, j):
             followers.setdefault(k, Follower()).bent_by.append(j)
 

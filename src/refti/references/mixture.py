@@ -84,7 +84,10 @@ def fit_at_peaks(inputs: FitInputs) -> Mixture:
     """
     peaks, factors, masses = inputs.peaks, inputs.peak_factors, inputs.peak_masses
     if peaks is None or factors is None or masses is None:
-        raise ReferenceFitError("The curvatures of several modes are not known.")
+        raise ReferenceFitError(
+            "The curvatures of several modes are not known: one mode was found, or they "
+            'were not looked at. Use reference="auto" or reference="mixture".'
+        )
     return match_level(mixture(masses, peaks, factors, 0.0), inputs)
 
 

@@ -105,6 +105,7 @@ def _found_on_path(state: RunState) -> dict[str, Any]:
         "shares": [[share.inside, share.drawn] for share in starts],
         "end_shares": [[share.inside, share.drawn] for share in ends],
         "rounds": state.rounds,
+        "kernel": state.legs[-1].rungs[-1].kernel,
         "modes": plan.pilot.modes.count,
         "pilot": plan.pilot.why,
         "search": None if searched is None else searched.record(),
