@@ -1,1 +1,1 @@
-"""Coordinates in which a posterior is rounder: maps fitted to draws, and models seen through them."""
+"""Coordinates in which a posterior is rounder: maps fitted to draws, and models seen in them."""

@@ -49,7 +49,8 @@ class Reshaped:
 
 def choose_coordinates(problem: Problem, pilot: Pilot, engine: Engine) -> Reshaped:
     """The problem in the coordinates from which the way is shortest, its pilot drawn in them."""
-    if problem.known_path is not None or problem.settings.stations[0] != "auto":
+    # A station of the user's is a density of the model's own coordinates.
+    if problem.known_path is not None or problem.settings.stations != ("auto",):
         return Reshaped(problem, pilot)
     if not problem.ends[0].leg.has_gradient:
         return Reshaped(problem, pilot)
