@@ -13,6 +13,7 @@ from refti.checks.of_run import (
     check_peak,
     check_prior_integral,
     check_rounding,
+    check_search,
     check_solver,
     check_witness,
 )
@@ -32,12 +33,26 @@ def test_a_threshold_holds_where_it_is_just_met_and_fails_for_nan():
         (104.0, -0.5, True),  # a Gaussian of 208 parameters
         (270.0, -0.5, False),
         (270.0, float("nan"), False),  # a spike without a top
-        (270.0, -60.0, False),  # Laplace's approximation may be off by that much
-        (270.0, -150.0, True),  # the mode of a centred hierarchy, at a small scale
+        (270.0, -15.0, False),  # what its curvature says may be off by that much
+        (270.0, -60.0, True),  # the mode of a centred hierarchy, at a small scale
     ],
 )
 def test_a_high_peak_is_no_matter_where_next_to_nothing_lies_about_it(height, mass, ok):
     assert check_peak(height, mass, 208).ok is ok
+
+
+@pytest.mark.parametrize("mass", [-0.5, float("nan")])
+def test_a_high_peak_is_no_matter_where_the_mass_falls_on_the_way_to_it(mass):
+    assert check_peak(270.0, mass, 208, mass_falls=True).ok
+    assert not check_peak(270.0, mass, 208, mass_falls=False).ok
+
+
+def test_a_search_that_ended_while_it_found_modes_is_told_with_what_it_did():
+    found = check_search(True, "30 wanderers")
+    assert not found.ok
+    assert "30 wanderers" in found.advice
+    assert not found.mended_by_draws
+    assert check_search(False, "").ok
 
 
 @pytest.mark.parametrize("ended", Ended)

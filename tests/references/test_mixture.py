@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import refti
 from refti.errors import ReferenceFitError
-from refti.references.mixture import fit_mixture, mixture
+from refti.references.family import FitInputs
+from refti.references.mixture import fit_at_peaks, fit_mixture, mixture
+from refti.search.mode import Mode
 
 DIM = 10
 RNG = np.random.default_rng(1)
@@ -140,3 +143,33 @@ def test_odd_draws_still_fit(make: str):
 def test_constant_draws_are_refused():
     with pytest.raises(ReferenceFitError, match="differ in every coordinate"):
         fit_mixture(np.ones((50, 2)))
+
+
+def at_peaks(**known: np.ndarray | None) -> FitInputs:
+    """What a fit is given of two modes far apart."""
+    centres, draws, _ = two_modes(30, (300, 300))
+    mode = Mode(centres[0], 0.0, -np.linalg.inv(FACTORS[0] @ FACTORS[0].T), 0.0)
+    model = refti.Model(lambda x: 0.0 * x[0], dim=DIM)
+    return FitInputs(model, lambda x: (np.zeros(len(x)), 0 * x), mode, draws, **known)
+
+
+def test_expansions_at_the_modes_have_the_masses_that_they_hold():
+    centres, _, _ = two_modes(30, (300, 300))
+    found = fit_at_peaks(
+        at_peaks(peaks=centres, peak_factors=FACTORS, peak_masses=3 + np.log(MASSES))
+    )
+    np.testing.assert_allclose(np.exp(found.log_weights), MASSES, rtol=1e-12)
+    np.testing.assert_array_equal(found.means, centres)
+    np.testing.assert_array_equal(found.factors, FACTORS)
+
+
+def test_one_mode_is_a_mixture_of_one_expansion():
+    found = fit_at_peaks(at_peaks())
+    assert found.means.shape == (1, DIM)
+    covariance = found.factors[0] @ found.factors[0].T
+    np.testing.assert_allclose(covariance, FACTORS[0] @ FACTORS[0].T, rtol=1e-8, atol=1e-10)
+
+
+def test_modes_without_curvatures_are_refused_with_advice():
+    with pytest.raises(ReferenceFitError, match=r"got 2 modes.*reference='mixture'"):
+        fit_at_peaks(at_peaks(peaks=np.zeros((2, DIM))))
