@@ -43,6 +43,14 @@ def expect_refused_or_untrusted(model: refti.Model, **settings: object) -> None:
     assert not found.trusted, str(found)
 
 
+def unbounded_at_zero(power: float) -> refti.Model:
+    """|x|^-power, which has no integral about zero."""
+    powers = np.array([power])  # data, so that all are one program
+    return refti.Model(
+        lambda x: jnp.sum(-0.5 * x**2 - powers * jnp.log(jnp.abs(x))), dim=1, start=[0.7]
+    )
+
+
 class TestNoEvidence:
     """Densities whose integral does not exist."""
 
@@ -79,12 +87,17 @@ class TestNoEvidence:
 
     @pytest.mark.parametrize("power", [1.0, 1.5])
     def test_unbounded_at_a_point(self, power: float):
-        # |x|^-power has no integral about zero.
-        powers = np.array([power])  # data, so that both are one program
-        model = refti.Model(
-            lambda x: jnp.sum(-0.5 * x**2 - powers * jnp.log(jnp.abs(x))), dim=1, start=[0.7]
+        # Draws are wanting without end, so the first have to do; what stands above them tells.
+        found = refti.evidence(
+            unbounded_at_zero(power), kept=200, ladder=[0.0, 1.0], seed=1, progress=False
         )
-        expect_refused_or_untrusted(model)
+        assert failed(found) >= {"peak", "convergence", "effective draws"}
+
+    @pytest.mark.long
+    @pytest.mark.parametrize("power", [1.0, 1.5])
+    @pytest.mark.parametrize("seed", [0, 1, 2])
+    def test_unbounded_at_a_point_for_as_long_as_may_be(self, power: float, seed: int):
+        expect_refused_or_untrusted(unbounded_at_zero(power), seed=seed, max_evaluations=2_000_000)
 
     def test_two_observations_in_one_component_with_a_scale_of_its_own(self):
         # The textbook case: the mean on an observation and the scale towards zero.

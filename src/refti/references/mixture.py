@@ -86,7 +86,8 @@ def fit_at_peaks(inputs: FitInputs) -> Mixture:
     peaks, factors, masses = inputs.peaks, inputs.peak_factors, inputs.peak_masses
     if peaks is None:
         only = expand_at_mode(inputs.mode)
-        peaks, factors, masses = only.mean[None], only.factor[None], np.zeros(1)
+        mean, factor = np.asarray(only.mean), np.asarray(only.factor)
+        return match_level(mixture(np.zeros(1), mean[None], factor[None], 0.0), inputs)
     if factors is None or masses is None:
         raise ReferenceFitError(
             "A mixture of second-order expansions needs a negative definite Hessian at every mode; "
