@@ -5,6 +5,7 @@ Seeds are fixed. A z-score beyond 4 is a false alarm once in 16,000.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from math import log, pi
 
@@ -18,6 +19,7 @@ from scipy import integrate, stats
 import refti
 from refti import suite
 from refti.checks.check import Check
+from refti.run import pilot
 
 TOO_FAR = 4.0
 
@@ -164,12 +166,12 @@ def centred_log_z() -> float:
 class TestNeverTrustedAndWrong:
     """Densities that no reference fits and no chain explores well."""
 
-    @pytest.mark.slow
-    def test_centred_hierarchy(self):
+    @pytest.mark.parametrize("seeds", [1, pytest.param(10, marks=pytest.mark.long)])
+    def test_centred_hierarchy(self, seeds: int):
         # Its density grows without bound towards scale 0 with all groups at the mean, though the
         # integral exists.
         model, truth = refti.Model(centred, GROUPS), centred_log_z()
-        found = [refti.evidence(model, seed=seed, progress=False) for seed in range(3)]
+        found = [refti.evidence(model, seed=seed, progress=False) for seed in range(seeds)]
         scores = [(one.value - truth) / one.error for one in found if one.trusted]
         assert all(abs(score) < TOO_FAR for score in scores)
         assert abs(np.sum(scores)) < 3.5 * np.sqrt(max(len(scores), 1))
@@ -194,15 +196,25 @@ class TestModes:
             # One mode alone would be off by 0.1 or 2.3.
             assert found.error < 0.02
 
-    def test_more_modes_than_chains(self):
-        means = np.array([[-8.0, 0.0], [8.0, 0.0], [0.0, 9.0]])
-        model = refti.Model(
-            lambda x: jax.nn.logsumexp(-0.5 * jnp.sum((x - means) ** 2, axis=1)), dim=2
-        )
-        found = refti.evidence(model, chains=2, progress=False)
+    def test_every_mode_has_a_chain_however_few_were_asked_for(self):
+        found = refti.evidence(three_modes(), chains=2, progress=False)
         assert found.found["modes"] == 3
+        assert "of 3 chains" in found.found["pilot"]
+        assert found.trusted, str(found)
+        assert distance(found, log(3 * 2 * pi)) < TOO_FAR
+
+    def test_more_modes_than_chains_may_be(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(pilot, "PILOT", replace(pilot.PILOT, most_chains=2))
+        short = {"chains": 2, "kept": 100, "ladder": [0.0, 1.0]}
+        found = refti.evidence(three_modes(), **short, progress=False)
         assert "modes" in failed(found)
         assert "chains=" in check(found, "modes").advice
+
+
+@cache
+def three_modes() -> refti.Model:
+    means = np.array([[-8.0, 0.0], [8.0, 0.0], [0.0, 9.0]])
+    return refti.Model(lambda x: jax.nn.logsumexp(-0.5 * jnp.sum((x - means) ** 2, axis=1)), dim=2)
 
 
 class TestDraws:
