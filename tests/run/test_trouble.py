@@ -5,6 +5,7 @@ Seeds are fixed. A z-score beyond 4 is a false alarm once in 16,000.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from math import log, pi
 
@@ -18,6 +19,7 @@ from scipy import integrate, stats
 import refti
 from refti import suite
 from refti.checks.check import Check
+from refti.run import pilot
 
 TOO_FAR = 4.0
 
@@ -41,6 +43,14 @@ def expect_refused_or_untrusted(model: refti.Model, **settings: object) -> None:
     except refti.RefTIError:
         return
     assert not found.trusted, str(found)
+
+
+def unbounded_at_zero(power: float) -> refti.Model:
+    """|x|^-power, which has no integral about zero."""
+    powers = np.array([power])  # data, so that all are one program
+    return refti.Model(
+        lambda x: jnp.sum(-0.5 * x**2 - powers * jnp.log(jnp.abs(x))), dim=1, start=[0.7]
+    )
 
 
 class TestNoEvidence:
@@ -79,12 +89,17 @@ class TestNoEvidence:
 
     @pytest.mark.parametrize("power", [1.0, 1.5])
     def test_unbounded_at_a_point(self, power: float):
-        # |x|^-power has no integral about zero.
-        powers = np.array([power])  # data, so that both are one program
-        model = refti.Model(
-            lambda x: jnp.sum(-0.5 * x**2 - powers * jnp.log(jnp.abs(x))), dim=1, start=[0.7]
+        # Draws are wanting without end, so the first have to do; what stands above them tells.
+        found = refti.evidence(
+            unbounded_at_zero(power), kept=200, ladder=[0.0, 1.0], seed=1, progress=False
         )
-        expect_refused_or_untrusted(model)
+        assert failed(found) >= {"peak", "convergence", "effective draws"}
+
+    @pytest.mark.long
+    @pytest.mark.parametrize("power", [1.0, 1.5])
+    @pytest.mark.parametrize("seed", [0, 1, 2])
+    def test_unbounded_at_a_point_for_as_long_as_may_be(self, power: float, seed: int):
+        expect_refused_or_untrusted(unbounded_at_zero(power), seed=seed, max_evaluations=2_000_000)
 
     def test_two_observations_in_one_component_with_a_scale_of_its_own(self):
         # The textbook case: the mean on an observation and the scale towards zero.
@@ -151,12 +166,12 @@ def centred_log_z() -> float:
 class TestNeverTrustedAndWrong:
     """Densities that no reference fits and no chain explores well."""
 
-    @pytest.mark.slow
-    def test_centred_hierarchy(self):
+    @pytest.mark.parametrize("seeds", [1, pytest.param(10, marks=pytest.mark.long)])
+    def test_centred_hierarchy(self, seeds: int):
         # Its density grows without bound towards scale 0 with all groups at the mean, though the
         # integral exists.
         model, truth = refti.Model(centred, GROUPS), centred_log_z()
-        found = [refti.evidence(model, seed=seed, progress=False) for seed in range(3)]
+        found = [refti.evidence(model, seed=seed, progress=False) for seed in range(seeds)]
         scores = [(one.value - truth) / one.error for one in found if one.trusted]
         assert all(abs(score) < TOO_FAR for score in scores)
         assert abs(np.sum(scores)) < 3.5 * np.sqrt(max(len(scores), 1))
@@ -181,15 +196,25 @@ class TestModes:
             # One mode alone would be off by 0.1 or 2.3.
             assert found.error < 0.02
 
-    def test_more_modes_than_chains(self):
-        means = np.array([[-8.0, 0.0], [8.0, 0.0], [0.0, 9.0]])
-        model = refti.Model(
-            lambda x: jax.nn.logsumexp(-0.5 * jnp.sum((x - means) ** 2, axis=1)), dim=2
-        )
-        found = refti.evidence(model, chains=2, progress=False)
+    def test_every_mode_has_a_chain_however_few_were_asked_for(self):
+        found = refti.evidence(three_modes(), chains=2, progress=False)
         assert found.found["modes"] == 3
+        assert "of 3 chains" in found.found["pilot"]
+        assert found.trusted, str(found)
+        assert distance(found, log(3 * 2 * pi)) < TOO_FAR
+
+    def test_more_modes_than_chains_may_be(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(pilot, "PILOT", replace(pilot.PILOT, most_chains=2))
+        short = {"chains": 2, "kept": 100, "ladder": [0.0, 1.0]}
+        found = refti.evidence(three_modes(), **short, progress=False)
         assert "modes" in failed(found)
         assert "chains=" in check(found, "modes").advice
+
+
+@cache
+def three_modes() -> refti.Model:
+    means = np.array([[-8.0, 0.0], [8.0, 0.0], [0.0, 9.0]])
+    return refti.Model(lambda x: jax.nn.logsumexp(-0.5 * jnp.sum((x - means) ** 2, axis=1)), dim=2)
 
 
 class TestDraws:

@@ -16,6 +16,7 @@ from refti.errors import ReferenceFitError
 from refti.references.base import in_64_bits
 from refti.references.clusters import Clusters, find_clusters, label_by_nearest, log_normals
 from refti.references.family import FitInputs
+from refti.references.laplace import expand_at_mode
 from refti.references.level import match_level
 from refti.references.shrinkage import require_covariance, shrunk_factor, varying_coordinates
 from refti.tuning import tuned
@@ -80,13 +81,17 @@ def fit(inputs: FitInputs) -> Mixture:
 def fit_at_peaks(inputs: FitInputs) -> Mixture:
     """The mixture of the Gaussians of the curvature at every mode, by the mass each holds.
 
-    Raises ReferenceFitError if there are not several, or their curvatures are not known.
+    Raises ReferenceFitError if a curvature is not known.
     """
     peaks, factors, masses = inputs.peaks, inputs.peak_factors, inputs.peak_masses
-    if peaks is None or factors is None or masses is None:
+    if peaks is None:
+        only = expand_at_mode(inputs.mode)
+        mean, factor = np.asarray(only.mean), np.asarray(only.factor)
+        return match_level(mixture(np.zeros(1), mean[None], factor[None], 0.0), inputs)
+    if factors is None or masses is None:
         raise ReferenceFitError(
-            "The curvatures of several modes are not known: one mode was found, or they "
-            'were not looked at. Use reference="auto" or reference="mixture".'
+            "A mixture of second-order expansions needs a negative definite Hessian at every mode; "
+            f"got {len(peaks)} modes, not all of which have one. Use reference='mixture'."
         )
     return match_level(mixture(masses, peaks, factors, 0.0), inputs)
 

@@ -1,7 +1,9 @@
 """Archive: pilots, plans and states of runs as files, and back to the bit; never pickle.
 
 A file is an .npz: its arrays, and a tree of plain values that says where each belongs. Densities
-of the problem stand in it by their place in the problem, which has to be at hand to read it.
+of the problem stand in it by their place in the problem, which has to be at hand to read it. The
+map in whose coordinates the run works is in the file: with it the given models are seen as they
+were.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import io
 import json
 import zipfile
 from collections.abc import Mapping
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any
 
@@ -18,6 +20,10 @@ import jax
 import numpy as np
 
 from refti.checks.ended import Ended
+from refti.coordinates.affine import Affine
+from refti.coordinates.links import Links
+from refti.coordinates.map import Map
+from refti.coordinates.power_tails import PowerTails, RadialTail
 from refti.draws.cost import Cost
 from refti.draws.support_share import SupportShare
 from refti.errors import StoreError
@@ -45,17 +51,22 @@ from refti.search.searched import Searched
 RECORDS: dict[str, type] = {
     kind.__name__: kind
     for kind in (
+        Affine,
         Block,
         Choice,
         Cost,
         Leg,
         LegState,
+        Links,
+        Map,
         Mode,
         Modes,
         Path,
         Peak,
         Pilot,
         Plan,
+        PowerTails,
+        RadialTail,
         Rung,
         RunState,
         Scan,
@@ -67,6 +78,7 @@ RECORDS: dict[str, type] = {
     )
 }
 TREE = "tree"  # the array that holds the plain values
+WAY = "way"  # and the one that holds the map as a file of its own, where the run has one
 
 
 def write_value(path: FilePath, value: Any, problem: Problem) -> None:
@@ -89,6 +101,8 @@ def to_bytes(value: Any, problem: Problem) -> bytes:
     arrays: dict[str, np.ndarray] = {}
     tree = json.dumps(_Writer(problem, arrays).write(value), allow_nan=False)
     arrays[TREE] = np.frombuffer(tree.encode(), dtype=np.uint8)
+    if problem.way is not None:
+        arrays[WAY] = np.frombuffer(_written_way(problem), dtype=np.uint8)
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **arrays)
     return buffer.getvalue()
@@ -99,6 +113,8 @@ def from_bytes(content: bytes, problem: Problem) -> Any:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
+        if WAY in arrays or problem.way is not None:
+            problem = _seen_through(arrays.pop(WAY, None), problem)
         tree = json.loads(arrays.pop(TREE).tobytes().decode())
         return _Reader(problem, arrays).read(tree)
     except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
@@ -188,6 +204,23 @@ class _Reader:
         if name == Rung.__name__:
             values["state"] = KERNELS[values["kernel"]].state_kind(*values["state"])
         return RECORDS[name](**values)
+
+
+def _written_way(problem: Problem) -> bytes:
+    return to_bytes(problem.way, replace(problem, way=None))
+
+
+def _seen_through(written: np.ndarray | None, problem: Problem) -> Problem:
+    """The problem in the coordinates of a map; itself, densities and all, where it is in them."""
+    plain = replace(problem, way=None)
+    if written is None:
+        return plain
+    if problem.way is not None and _written_way(problem) == written.tobytes():
+        return problem
+    way = from_bytes(written.tobytes(), plain)
+    if not isinstance(way, Map):
+        raise ValueError(f"expected a map of coordinates, got {type(way).__name__}")
+    return replace(problem, way=way)
 
 
 def _places(problem: Problem) -> dict[str, Any]:

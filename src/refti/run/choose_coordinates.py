@@ -7,7 +7,9 @@ more.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -49,7 +51,8 @@ class Reshaped:
 
 def choose_coordinates(problem: Problem, pilot: Pilot, engine: Engine) -> Reshaped:
     """The problem in the coordinates from which the way is shortest, its pilot drawn in them."""
-    if problem.known_path is not None or problem.settings.stations[0] != "auto":
+    # A station of the user's is a density of the model's own coordinates.
+    if problem.known_path is not None or problem.settings.stations != ("auto",):
         return Reshaped(problem, pilot)
     if not problem.ends[0].leg.has_gradient:
         return Reshaped(problem, pilot)
@@ -59,7 +62,8 @@ def choose_coordinates(problem: Problem, pilot: Pilot, engine: Engine) -> Reshap
     with_curvature = own > REFERENCE_CHOICE.short or unsettled
     curvature = _curvature(end, x, engine) if with_curvature else None
     heavy = _heavy_sides(end, pilot, engine)
-    best = _shortest(problem, x, curvature, heavy, pilot, engine)
+    usable = partial(_may_be_worth_it, own=own, unsettled=unsettled)
+    best = _shortest(problem, x, curvature, heavy, pilot, engine, usable)
     if best is None or not _is_worth_it(best, own, unsettled):
         return Reshaped(problem, pilot)
     reshaped = Reshaped(problem, pilot)
@@ -135,14 +139,18 @@ def _shortest(
     heavy: tuple[np.ndarray, np.ndarray],
     pilot: Pilot,
     engine: Engine,
+    usable: Callable[[Map], bool] = lambda way: True,
 ) -> _Found | None:
-    """The shape in whose coordinates the way to draws x[chain, draw, dim] is shortest, if any."""
+    """The shape in whose coordinates the way to draws x[chain, draw, dim] is shortest, if any.
+
+    Those that would not be used whatever their length are left out, with their programs.
+    """
     middle, dim = x.shape[1] // 2, x.shape[2]
     first, second = x[:, :middle].reshape(-1, dim), x[:, middle:].reshape(-1, dim)
     found: dict[str, _Found] = {}
     for name in SHAPES:
         way = fit_shape(name, Cloud(first, _worth(x[:, :middle]), curvature, heavy))
-        if way is None:
+        if way is None or not usable(way):
             continue
         (seen,) = replace(problem, way=way).ends
         latent = to_latent(way, first)
@@ -154,6 +162,11 @@ def _shortest(
     best = min(found.values(), key=lambda one: one.length)
     others = [f"{one.name} {one.length:.3g}" for one in found.values() if one is not best]
     return replace(best, others=f"others: {', '.join(others)}" if others else "")
+
+
+def _may_be_worth_it(way: Map, own: float, unsettled: bool) -> bool:
+    """Whether there is a length at which a map is worth more than the model's own coordinates."""
+    return _is_heavy(way) or own > REFERENCE_CHOICE.short or (unsettled and way.name == LINKS)
 
 
 def _is_worth_it(best: _Found, own: float, unsettled: bool) -> bool:

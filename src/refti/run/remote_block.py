@@ -1,7 +1,7 @@
 """A block for another process: what it needs to know, and the function that runs it there.
 
-Models travel as recipes and everything else as arrays, so the process that runs a block shares
-nothing with the one that asked for it.
+Models travel as recipes and everything else as arrays, among them the map of the run's
+coordinates, so the process that runs a block shares nothing with the one that asked for it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class BlockRequest:
 
     Attributes:
         problem: the recipes of the models, and what the user gave of the path.
-        task: the leg and the rung.
+        task: the leg and the rung, and the map in whose coordinates they are.
         keys: the words of the random keys, one row for each move.
         iterations: for each key.
         adapting: whether step sizes are adapted.
@@ -86,7 +86,7 @@ def read_block(content: bytes, problem: Problem) -> Block:
 
 def _pack_problem(problem: Problem) -> bytes:
     stations = [_pack_station(station) for station in problem.settings.stations]
-    models = [model.require_recipe().to_bytes() for model in problem.models]
+    models = [model.require_recipe().to_bytes() for model in problem.given]
     return cloudpickle.dumps((problem.kind, models, stations))
 
 

@@ -149,7 +149,7 @@ def _wander(
     """
     chains = None if prior is None else PriorChains(prior, start, rng)
     counts = [evaluate] if prior is None else [evaluate, prior]
-    spent, sent = [0, 0 if prior is None else prior.count], [0, 0]
+    spent, sent = [evaluate.count, 0 if prior is None else prior.count], [0, 0]
     shares = (1.0, 0.0 if chains is None else TUNING.prior_share)
     while len(search.known) <= TUNING.most_peaks:
         allowed = evaluations * (TUNING.while_new if search.is_growing else 1.0)
