@@ -81,7 +81,9 @@ class _Search:
 
     @property
     def is_growing(self) -> bool:
-        """Whether modes keep turning up."""
+        """Whether modes keep turning up; in many dimensions they cannot be told from bumps."""
+        if self.known.x.shape[1] > TUNING.curved_peaks:
+            return False
         is_quiet = self.since_new >= TUNING.quiet * (self.arrived - self.from_prior)
         return self.unseen_share > TUNING.unseen or not is_quiet or self.rarest < TUNING.rare
 
@@ -150,7 +152,9 @@ def _wander(
     chains = None if prior is None else PriorChains(prior, start, rng)
     counts = [evaluate] if prior is None else [evaluate, prior]
     spent, sent = [evaluate.count, 0 if prior is None else prior.count], [0, 0]
-    shares = (1.0, 0.0 if chains is None else TUNING.prior_share)
+    # In many dimensions few wanderers arrive at all.
+    share = TUNING.prior_share if len(start) <= TUNING.curved_peaks else 1.0
+    shares = (1.0, 0.0 if chains is None else share)
     while len(search.known) <= TUNING.most_peaks:
         allowed = evaluations * (TUNING.while_new if search.is_growing else 1.0)
         left = [share * allowed - one for share, one in zip(shares, spent, strict=True)]

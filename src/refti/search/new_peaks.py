@@ -46,9 +46,18 @@ def add_new_peaks(
         if tried >= long_climbs:
             break
         tried += 1
-        x, height = climb(evaluate, climbed.x[index], factor=factor, iterations=TUNING.ascent_steps)
+        steps = TUNING.ascent_steps if dim <= TUNING.curved_peaks else TUNING.climb_iterations
+        x, height = climb(evaluate, climbed.x[index], factor=factor, iterations=steps)
+        if dim > TUNING.curved_peaks and not _is_level(evaluate, x, factor):
+            continue  # still on its way, which may be long: no peak yet
         known = _with_top(evaluate, known, *_top_of(evaluate, x, height, factor))
     return known, tried
+
+
+def _is_level(evaluate: ValueAndGradient, x: np.ndarray, factor: np.ndarray) -> bool:
+    """Whether the density has next to no slope at a point, as it has on a top."""
+    _, gradient = evaluate(x[None])
+    return bool(np.linalg.norm(gradient[0] @ factor) < TUNING.level * np.sqrt(len(x)))
 
 
 def _top_of(

@@ -119,6 +119,10 @@ class SearchTuning:
     long_climbs: int = tuned(
         16, "most ends from which a climb goes on by itself, for it was not yet at a top"
     )
+    level: float = tuned(
+        0.03, "slope of a top for each root of a dimension, in spreads, where curvatures are dear"
+        "slope of a top for each root of a dimension, in spreads, where curvatures are too dear",
+    )
     tight: float = tuned(0.02, "spreads within which two ends of climbs are surely one")
     looked_back: int = tuned(3, "nearest peaks to which the way from a new one is looked at")
     prior_chains: int = tuned(64, "chains on the prior, side by side")
