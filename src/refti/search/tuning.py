@@ -120,7 +120,8 @@ class SearchTuning:
         16, "most ends from which a climb goes on by itself, for it was not yet at a top"
     )
     level: float = tuned(
-        0.03, "slope of a top for each root of a dimension, in spreads, where curvatures are dear"
+        0.03,
+        "slope of a top for each root of a dimension, in spreads, where curvatures are dear"
         "slope of a top for each root of a dimension, in spreads, where curvatures are too dear",
     )
     tight: float = tuned(0.02, "spreads within which two ends of climbs are surely one")
