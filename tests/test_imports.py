@@ -24,8 +24,8 @@ ORDER = [
     "inputs",
     "search",
     "references",
-    "draws",  # what sampling makes stands before it, since it cannot be made without being known
     "coordinates",
+    "draws",  # what sampling makes stands before it, since it cannot be made without being known
     "paths",
     "sampling",
     "estimators",

@@ -108,7 +108,16 @@ def test_a_wrong_rule_of_acceptance_would_be_seen(monkeypatch: pytest.MonkeyPatc
 
 
 def test_between_the_ends_chains_come_to_the_density_of_that_rung(engine: Engine):
-    # log q_lam by quadrature; chains begin at draws of the end, which are those of another density.
+    # Chains begin at draws of the end, which are those of another density.
+    rung = placed(engine, LAM)
+    for key in range(12):
+        block = run(engine, rung, key)
+        rung = block.rung
+    assert_at_rung(block.trace.x[:, -1])
+
+
+def assert_at_rung(x: np.ndarray) -> None:
+    """Fails if the mean of x[chain, dim] is not that of the rung LAM, log q_lam by quadrature."""
     grid = np.stack(np.meshgrid(np.linspace(-9, 6, 400), np.linspace(-5, 6, 400)), -1)
     points = grid.reshape(-1, 2)
     start = np.asarray(jax.vmap(START.log_density)(jnp.asarray(points)))
@@ -116,12 +125,55 @@ def test_between_the_ends_chains_come_to_the_density_of_that_rung(engine: Engine
     weights = np.exp((1 - LAM) * start + LAM * end)
     mean = weights @ points / weights.sum()
     spread = np.sqrt(weights @ (points - mean) ** 2 / weights.sum())
-    rung = placed(engine, LAM)
-    for key in range(12):
-        block = run(engine, rung, key)
-        rung = block.rung
-    score = (block.trace.x[:, -1].mean(axis=0) - mean) / (spread / np.sqrt(CHAINS))
+    score = (x.mean(axis=0) - mean) / (spread / np.sqrt(CHAINS))
     assert np.abs(score).max() < 4.5
+
+
+class TestLeaps:
+    """Trajectories with a leap after each leave densities as they are too."""
+
+    @pytest.fixture
+    def engine(self) -> Iterator[Engine]:
+        with open_engine(
+            chains=CHAINS, kernel="hmc", block_length=4, seed=0, meter=Meter()
+        ) as engine:
+            yield engine
+
+    def test_exact_draws_stay_exact_draws(self, engine: Engine):
+        plain, leaping = placed(engine), replace(placed(engine), leaping=True)
+        block = run(engine, leaping)
+        # Four tests at one in a hundred thousand each.
+        assert min(far_from_exact(block.trace.x[:, move]) for move in (0, 3)) > 1e-5
+        # The first trajectory is the same, and each leap is one more evaluation.
+        without = run(engine, plain).trace
+        np.testing.assert_array_equal(block.trace.gradients[:, 0], without.gradients[:, 0] + 1)
+        leapt = np.any(block.trace.x[:, 0] != without.x[:, 0], axis=1)
+        assert 0.2 < leapt.mean() < 0.95
+        assert block.usage.gradient_evaluations == block.trace.gradients.sum()
+
+    def test_between_the_ends_chains_come_to_the_density_of_that_rung(self, engine: Engine):
+        rung = replace(placed(engine, LAM), leaping=True)
+        for key in range(3):
+            block = run(engine, rung, key)
+            rung = block.rung
+        assert rung.leaping
+        assert_at_rung(block.trace.x[:, -1])
+
+    def test_none_are_tried_where_the_start_is_not_drawn_exactly(self, engine: Engine):
+        backwards = Leg(leg().end, START)
+        factor = np.array([[0.9, 0.0], [0.1, 0.6]])
+        rung = place_chains(
+            backwards, LAM, exact_draws(), whitening(np.zeros(2), factor), engine, step_size=0.5
+        )
+        keys = (jax.random.key(0),)
+        one, other = (
+            run_block(
+                backwards, replace(rung, leaping=on), keys, iterations=4, meter=engine.meter
+            ).trace
+            for on in (False, True)
+        )
+        np.testing.assert_array_equal(one.x, other.x)
+        np.testing.assert_array_equal(one.gradients, other.gradients)
 
 
 def test_the_trace_tells_the_densities_at_its_points(engine: Engine):

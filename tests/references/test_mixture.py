@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
 
 import refti
 from refti.errors import ReferenceFitError
+from refti.references import registry
 from refti.references.family import FitInputs
-from refti.references.mixture import fit_at_peaks, fit_mixture, mixture
-from refti.search.mode import Mode
+from refti.references.mixture import Mixture, fit_at_peaks, fit_mixture, mixture
+from refti.search.mode import Mode, find_mode
+from targets import evaluate
 
 DIM = 10
 RNG = np.random.default_rng(1)
@@ -143,6 +146,43 @@ def test_odd_draws_still_fit(make: str):
 def test_constant_draws_are_refused():
     with pytest.raises(ReferenceFitError, match="differ in every coordinate"):
         fit_mixture(np.ones((50, 2)))
+
+
+class TestAtPeaks:
+    """The family "laplace_mixture": the Gaussians of the curvatures at the modes."""
+
+    def inputs(self) -> tuple[FitInputs, np.ndarray]:
+        """A mixture of two Gaussians 30 apart, its modes with their curvatures, and points."""
+        centres, draws, _ = two_modes(30, (40, 8))
+        truth = mixture(np.log(MASSES), centres, FACTORS, 7.0)
+        with jax.enable_x64(True):
+            both = evaluate(refti.Model(truth.log_density, dim=DIM))
+        modes = [find_mode(both, centre + 0.1) for centre in centres]
+        factors = [mode.factor() for mode in modes]
+        assert all(factor is not None for factor in factors)
+        known = FitInputs(
+            model=None,  # type: ignore[arg-type]
+            evaluate=both,
+            mode=modes[0],
+            draws=draws,
+            peaks=np.stack([mode.x for mode in modes]),
+            peak_factors=np.stack(factors),  # type: ignore[arg-type]
+            peak_masses=np.array([mode.log_mass for mode in modes]),
+        )
+        return known, both(draws)[0]
+
+    def test_it_is_a_mixture_of_gaussians_itself(self):
+        known, heights = self.inputs()
+        found = registry.fit("laplace_mixture", known)
+        assert isinstance(found, Mixture)
+        assert np.exp(found.log_weights) == pytest.approx(MASSES, abs=1e-4)
+        with jax.enable_x64(True):
+            told = np.asarray(jax.vmap(found.log_density)(jnp.asarray(known.draws)))
+        delta = heights - told
+        # The same everywhere, though the draws are few and in the wrong shares: then log z is
+        # that of the reference plus it, without any error.
+        assert np.ptp(delta) < 0.01
+        assert float(found.log_z) + delta.mean() == pytest.approx(7.0, abs=0.01)
 
 
 def at_peaks(**known: np.ndarray | None) -> FitInputs:

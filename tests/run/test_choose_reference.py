@@ -41,7 +41,7 @@ def expect_right(found: refti.Evidence, name: str) -> None:
 
 FAMILY_OF = {
     "gaussian": {"laplace"},
-    "student_multivariate": {"covariance"},  # in coordinates that take its tails away
+    "student_multivariate": {"covariance", "student"},  # in coordinates that take its tails away
     "skewed_20": {"warped", "covariance"},
     "bimodal_2d_10sd_90": {"mixture", "laplace_mixture"},
 }

@@ -80,6 +80,18 @@ def test_both_modes_are_found_from_either_and_from_between(find, dim, distance, 
     check_two_modes(find, dim, distance, where)
 
 
+@pytest.mark.parametrize("dim", [2, 7])
+def test_every_mode_has_its_spread_and_its_mass(dim: int):
+    mixture = two_modes(dim, 25.0)
+    found = with_gradient(mixture, mixture.means[1])
+    assert found.factors is not None
+    assert found.log_masses is not None
+    for factor, scales in zip(found.factors, mixture.scales, strict=True):
+        assert factor @ factor.T == pytest.approx(np.diag(scales**2), abs=1e-2)
+    exact = np.log(mixture.weights) + 0.5 * dim * np.log(2 * np.pi)
+    assert found.log_masses == pytest.approx(exact, abs=1e-2)
+
+
 @pytest.mark.parametrize("where", [0.0, 0.5, 1.0])
 def test_both_modes_are_found_by_chains_in_ten_dimensions(where: float):
     check_two_modes(by_chains, 10, 30.0, where)

@@ -240,7 +240,7 @@ def test_the_flattened_density_is_as_wide_as_it_says():
     known = KnownPeaks(
         np.array([[5.0, -1.0]]), np.zeros(1), factor[None], np.array([True]), np.array([0])
     )
-    x = draw_flattened(known, np.array([0]), 40_000, np.random.default_rng(0))
+    x, _ = draw_flattened(known, np.array([0]), 40_000, np.random.default_rng(0))
     u = np.linalg.solve(factor, (x - known.x[0]).T)
     share, wide = TUNING.along_one_parameter, np.mean(TUNING.flattenings)
     # Three in four are wider by the root of T all over; the others by T along one parameter alone.

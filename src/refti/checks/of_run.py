@@ -13,7 +13,9 @@ from refti.checks.tuning import TUNING
 from refti.estimators import Estimate
 
 
-def check_peak(height: float, mass: float, dim: int, *, mass_falls: bool = False) -> Check:
+def check_peak(
+    height: float, mass: float, dim: int, *, has_top: bool = False, mass_falls: bool = False
+) -> Check:
     """Whether the highest point found stands no higher than a density of this dimension has it.
 
     A Gaussian's mode is half the dimension, in nats, above its draws, and that of heavier tails a
@@ -25,6 +27,7 @@ def check_peak(height: float, mass: float, dim: int, *, mass_falls: bool = False
         height: of the peak above the median draw, in nats.
         mass: the log of the peak's share of the evidence, by its curvature; NaN where it has none.
         dim: the number of parameters.
+        has_top: whether it is smooth and falls in every direction, so that it is no spike.
         mass_falls: whether the mass was seen to fall on the way from the draws to the peak.
     """
     size = TUNING.peak_allowance + dim
@@ -38,6 +41,7 @@ def check_peak(height: float, mass: float, dim: int, *, mass_falls: bool = False
     )
     # What the curvature says of a mass may be off by some nats, the more the more parameters.
     little = TUNING.little_mass + TUNING.little_mass_by_dimension * dim
+    little = TUNING.little_mass_of_a_top if has_top else little
     return replace(found, ok=found.ok or mass_falls or bool(mass < -little))
 
 
@@ -83,6 +87,23 @@ def check_modes(modes: int, chains: int) -> Check:
         float(modes),
         float(chains),
         "the density has more modes than there are chains to set out from them; raise chains=",
+    )
+
+
+def check_tails(shape: float) -> Check:
+    """Whether chains moved in coordinates in which the posterior has no heavy tails.
+
+    Args:
+        shape: that of the tail of the heaviest coordinate (Pareto k): 0 falls exponentially, 0.5
+            has no variance, 1 no mean.
+    """
+    return at_most(
+        "tails",
+        shape,
+        TUNING.heaviest_coordinate,
+        "the posterior has tails so heavy (Pareto k of the draws) that chains do not get to their "
+        "ends, so the evidence is likely too low; let reference='auto' choose coordinates in which "
+        "they are light, or take reference='student'",
     )
 
 

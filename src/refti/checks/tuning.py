@@ -28,8 +28,18 @@ class CheckTuning:
     peak_allowance: float = tuned(
         10.0, "nats beside the dimension by which a peak may stand above the draws"
     )
+    heaviest_coordinate: float = tuned(
+        0.55, "Pareto k of the draws in one coordinate; a Student-t of two degrees has 0.5"
+    )
+    most_r_hat_of_positions: float = tuned(
+        1.08, "of a coordinate of the posterior's draws; delta may agree where positions do not"
+    )
+    positions_looked_at: int = tuned(400, "draws of each chain that this is judged by")
     little_mass: float = tuned(
         10.0, "nats below the evidence, at which the mass of a peak by its curvature is no matter …"
+    )
+    little_mass_of_a_top: float = tuned(
+        3.0, "the same of a peak that has a smooth top, whose mass its curvature tells well"
     )
     little_mass_by_dimension: float = tuned(0.05, "… and as many more for every parameter")
     most_stopped: float = tuned(0.001, "share of the path's evaluations that solvers gave up")

@@ -1,1 +1,1 @@
-"""Coordinates in which a posterior is rounder: maps fitted to draws, and models seen in them."""
+"""Coordinates in which a posterior is rounder: maps fitted to draws, models seen through them."""

@@ -50,7 +50,7 @@ def find_followers(y: np.ndarray, curvature: Curvature | None, worth: float) -> 
             if parents:
                 followers[k] = Follower(scale_by=parents)
         _release_hubs(followers, curvature)
-        _break_circles(followers)
+        followers = _without_circles(followers)
         for k, follower in followers.items():
             follower.about = _about(k, followers, curvature)
     _add_bends(followers, y, worth)
@@ -102,13 +102,14 @@ def _release_hubs(followers: Followers, curvature: Curvature) -> None:
             del followers[j]
 
 
-def _break_circles(followers: Followers) -> None:
-    """Takes out links that lead back to where they came from, or make chains too long."""
-    for k in list(followers):
-        follower = followers[k]
-        follower.scale_by = [j for j in follower.scale_by if _may_follow(followers, k, j)]
-        if not follower.scale_by:
-            del followers[k]
+def _without_circles(wanted: Followers) -> Followers:
+    """The followers without links that lead back to where they came from, or make long chains."""
+    followers: Followers = {}
+    for k, follower in wanted.items():
+        for j in follower.scale_by:
+            if _may_follow(followers, k, j):
+                followers.setdefault(k, Follower()).scale_by.append(j)
+    return followers
 
 
 def _about(k: int, followers: Followers, curvature: Curvature) -> list[int]:
@@ -120,7 +121,10 @@ def _about(k: int, followers: Followers, curvature: Curvature) -> list[int]:
 
 
 def _add_bends(followers: Followers, y: np.ndarray, worth: float) -> None:
-    """Adds to each coordinate the squares that what is left of it is correlated with."""
+    """Adds to each coordinate the squares that what is left of it is correlated with.
+
+    Not those of what its scale follows: where that is small, a square would lead away from it.
+    """
     noise = TUNING.sure / np.sqrt(worth)
     residual = clipped(_partial_residuals(y))
     strength = np.abs(_correlations(residual, clipped(y) ** 2))
@@ -129,6 +133,8 @@ def _add_bends(followers: Followers, y: np.ndarray, worth: float) -> None:
     for i in np.argsort(-strength[to, of], kind="stable"):
         k, j = int(to[i]), int(of[i])
         known = followers.get(k, Follower())
+        if j in known.scale_by:
+            continue
         if len(known.parents | {j}) <= TUNING.most_parents and _may_follow(followers, k, j):
             followers.setdefault(k, Follower()).bent_by.append(j)
 

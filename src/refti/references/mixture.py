@@ -18,7 +18,7 @@ from refti.references.clusters import Clusters, find_clusters, label_by_nearest,
 from refti.references.family import FitInputs
 from refti.references.laplace import expand_at_mode
 from refti.references.level import match_level
-from refti.references.shrinkage import require_covariance, shrunk_factor
+from refti.references.shrinkage import require_covariance, shrunk_factor, varying_coordinates
 from refti.tuning import tuned
 
 
@@ -149,7 +149,7 @@ def _clusters_about(draws: np.ndarray, centres: np.ndarray) -> Clusters | None:
 
 
 def _has_covariance(part: np.ndarray) -> bool:
-    return len(part) >= TUNING.fewest_draws and bool((part.std(axis=0) > 1e-150).all())
+    return len(part) >= TUNING.fewest_draws and bool(varying_coordinates(part).all())
 
 
 def _log_masses(

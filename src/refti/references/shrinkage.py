@@ -127,7 +127,7 @@ def require_covariance(draws: np.ndarray) -> None:
             f"{int(np.size(draws) - np.isfinite(draws).sum())} values that are not finite in "
             f"shape {draws.shape}. Check the sampler's draws."
         )
-    varying = _varying(draws) if len(draws) else np.zeros(draws.shape[1], bool)
+    varying = varying_coordinates(draws) if len(draws) else np.zeros(draws.shape[1], bool)
     if not np.all(varying):
         raise ReferenceFitError(
             f"A covariance needs draws that differ in every coordinate; got {len(draws)} draws, "
@@ -135,7 +135,7 @@ def require_covariance(draws: np.ndarray) -> None:
         )
 
 
-def _varying(draws: np.ndarray) -> np.ndarray:
+def varying_coordinates(draws: np.ndarray) -> np.ndarray:
     """Whether the draws differ, coordinate by coordinate, by numbers that have a square."""
     with np.errstate(over="ignore"):
         spread, width = draws.std(axis=0), np.ptp(draws, axis=0)

@@ -74,8 +74,14 @@ def choose_reference(
             TUNING.still_shorter * shortest
         ):
             break
-    reference = fit_family(end, pilot, best, pilot.draws, engine)
-    return Choice(reference, best, lengths, _reason(best, lengths)), pilot
+    while True:
+        try:
+            reference = fit_family(end, pilot, best, pilot.draws, engine)
+        except ReferenceFitError:  # half of the draws may have what all of them have not
+            del lengths[best]
+            best = pick_best(lengths, target_error, worth)
+            continue
+        return Choice(reference, best, lengths, _reason(best, lengths)), pilot
 
 
 def measure_families(

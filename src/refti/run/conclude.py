@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from refti.checks.check import Check
-from refti.checks.of_draws import check_estimates, check_legs, check_share
+from refti.checks.of_draws import check_estimates, check_legs, check_positions, check_share
 from refti.draws.support_share import SupportShare
 from refti.estimators import Estimate, estimate_path
 from refti.paths.path import Path
@@ -33,6 +33,7 @@ def conclude(path: Path, samples: Sequence[LegSample], settings: Settings) -> Co
     divergences = np.concatenate([sample.divergences for sample in samples])
     checks = (
         *check_legs(legs, divergences, [sample.exchanges for sample in samples]),
+        check_positions(samples[-1].end_points),
         *check_estimates(estimates, settings.estimator, settings.target_error),
         *check_share([*starts, *ends]),
     )

@@ -79,7 +79,7 @@ def evidence(
         max_seconds: the time after which the run ends with what it has, not trusted.
         max_evaluations: the number of evaluations, gradients and densities together, after which
             it does.
-        chains: Markov chains a rung.
+        chains: Markov chains a rung; more where there are more modes, one for each.
         warmup: iterations of each chain that adapt it and are thrown away; a few hundred if not
             given.
         kept: draws of each chain that are kept; as many as the target error asks for if not given.

@@ -9,10 +9,11 @@ import numpy as np
 import xarray
 
 from refti.checks.check import Check
-from refti.checks.of_run import check_modes, check_peak, check_search, check_solver
-from refti.checks.tuning import TUNING as CHECKS
+from refti.checks.of_run import check_modes, check_peak, check_search, check_solver, check_tails
+from refti.checks.pareto import pareto_shape
 from refti.draws.cost import Cost
 from refti.models.model import Model
+from refti.references.student import Student
 from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import RungSummary, summarise_rungs
 from refti.run.conclude import shares_of
@@ -31,13 +32,15 @@ def check_run(state: RunState, planned: Counts, sampled: Counts, meter: Meter) -
     searched = pilot.modes.searched
     if searched is not None:
         # Modes that chains move between freely are bumps on one hill, however many there are.
-        growing = searched.still_growing and pilot.r_hat > CHECKS.most_r_hat_of_the_estimate
+        growing = searched.still_growing and pilot.sits_apart
         checks.append(check_search(growing, searched.sentence))
     if pilot.peak is not None:
         # A ratio of evidences does not tell what is little beside either.
         is_evidence = problem.kind is Evidence
         log_z = state.conclusion.estimates["mbar"].value if is_evidence else float("nan")
         checks.append(_check_peak(pilot.peak, log_z, problem.model.dim))
+    if not isinstance(state.plan.path.legs[-1].start, Student):  # whose own draws get there
+        checks.append(check_tails(_heaviest(state.conclusion.samples[-1].end_points)))
     own = problem.own_points(state.conclusion.samples[-1].end_points)
     checks.append(check_bounds(problem.given[0], own, meter))
     stopped = sampled.stopped - planned.stopped
@@ -46,9 +49,17 @@ def check_run(state: RunState, planned: Counts, sampled: Counts, meter: Meter) -
     return checks
 
 
+def _heaviest(points: np.ndarray) -> float:
+    """The largest tail shape of the coordinates of draws[chain, draw, dim]."""
+    x = points.reshape(-1, points.shape[2])
+    distances = np.abs(x - np.median(x, axis=0))
+    with np.errstate(divide="ignore"):
+        return max(pareto_shape(column) for column in np.log(distances).T)
+
+
 def _check_peak(peak: Peak, log_z: float, dim: int) -> Check:
     share = peak.log_mass - log_z
-    return check_peak(peak.height, share, dim, mass_falls=peak.mass_falls)
+    return check_peak(peak.height, share, dim, has_top=peak.has_top, mass_falls=peak.mass_falls)
 
 
 def build_result(
@@ -94,6 +105,7 @@ def _found_on_path(state: RunState) -> dict[str, Any]:
         "shares": [[share.inside, share.drawn] for share in starts],
         "end_shares": [[share.inside, share.drawn] for share in ends],
         "rounds": state.rounds,
+        "kernel": state.legs[-1].rungs[-1].kernel,
         "modes": plan.pilot.modes.count,
         "pilot": plan.pilot.why,
         "search": None if searched is None else searched.record(),

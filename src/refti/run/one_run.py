@@ -102,10 +102,9 @@ def _explore(problem: Problem, engine: Engine) -> tuple[Problem, Plan, Engine]:
     require_time(problem)
     try:
         pilots = [find_posterior(problem, end, engine) for end in problem.ends]
-        engine = replace(engine, chains=max(pilot.chains for pilot in pilots))
-        engine, pilots[0] = choose_kernel(problem, pilots[0], engine)
+        engine = replace(engine, chains=pilots[0].chains)
         reshaped = choose_coordinates(problem, pilots[0], engine)
-        pilots[0] = reshaped.pilot
+        engine, pilots[0] = choose_kernel(reshaped.problem, reshaped.pilot, engine)
         plan = make_plan(reshaped.problem, pilots, engine)
         return reshaped.problem, replace(plan, coordinates=reshaped.reason), engine
     except OutOfBudgetError:

@@ -30,6 +30,7 @@ from refti.search.proper import require_finite_parameters, require_proper
 from refti.search.ridge import mass_falls_towards
 from refti.search.searched import evaluations_of
 from refti.search.spread import curb_spread
+from refti.search.tuning import TUNING as SEARCH
 
 
 @dataclass(frozen=True)
@@ -39,11 +40,13 @@ class Peak:
     Attributes:
         height: above the median draw, in nats.
         log_mass: the log of about the mass that it holds, by its curvature.
+        has_top: whether it is smooth and falls in every direction.
         mass_falls: whether it is far from the draws and the mass falls on the way to it.
     """
 
     height: float
     log_mass: float
+    has_top: bool
     mass_falls: bool
 
 
@@ -56,7 +59,7 @@ def measure_peak(
     is_high = height > CHECKS.peak_allowance + draws.shape[1]
     has_gradient = bool(np.isfinite(evaluate(draws[:1])[1]).all())
     falls = is_high and has_gradient and mass_falls_towards(evaluate, mode, draws)
-    return Peak(height, mass, falls)
+    return Peak(height, mass, mode.factor() is not None, falls)
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,6 +111,12 @@ class Pilot:
         """The largest R-hat of its coordinates; large where chains have not arrived."""
         return float(np.max(autocorrelation.r_hat(np.moveaxis(self.x, 2, 0))))
 
+    @property
+    def sits_apart(self) -> bool:
+        """Whether chains sit on modes of their own; on bumps of one hill they do move."""
+        few = self.x.shape[2] <= SEARCH.curved_peaks
+        return self.r_hat > (PILOT.apart if few else PILOT.apart_in_many_dimensions)
+
     def halves(self) -> tuple[np.ndarray, np.ndarray]:
         """The first and the second half of every chain, each x[draw, dim]."""
         middle = self.x.shape[1] // 2
@@ -126,7 +135,7 @@ def find_posterior(problem: Problem, end: End, engine: Engine) -> Pilot:
     if problem.posterior_draws is None:
         rung = _find_rung(problem, end, modes, evaluate, engine)
         blocks = PILOT.blocks if end.leg.has_gradient else PILOT.blocks_by_values
-        pilot = _draw(end, modes, rung, blocks, engine)
+        pilot = _without_bumps(_draw(end, modes, rung, blocks, engine))
         return replace(
             pilot, peak=measure_peak(evaluate, modes.mode, pilot.draws, pilot.log_density)
         )
@@ -214,6 +223,17 @@ def _with_a_chain_a_mode(engine: Engine, modes: Modes) -> Engine:
     """The engine with a chain for every mode at least, while they are not too many."""
     chains = max(engine.chains, min(modes.count, PILOT.most_chains))
     return replace(engine, chains=chains)
+
+
+def _without_bumps(pilot: Pilot) -> Pilot:
+    """The pilot with one mode where others, too many-dimensional to be judged, part no chains.
+
+    In hundreds of dimensions climbs end short of a top, on what looks like peaks of their own.
+    """
+    modes = pilot.modes
+    if modes.are_separate and modes.factors is None and not pilot.sits_apart:
+        return replace(pilot, modes=replace(modes, peaks=modes.peaks[:1]))
+    return pilot
 
 
 def _around_peaks(

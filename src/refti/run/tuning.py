@@ -26,6 +26,10 @@ class PilotTuning:
         64,
         "of a trajectory in a few dimensions, where more are wanted only by a density that jumps",
     )
+    apart: float = tuned(1.1, "R-hat above which chains sit on modes of their own")
+    apart_in_many_dimensions: float = tuned(
+        1.5, "the same where a short pilot has not settled yet in every one of them"
+    )
     most_chains: int = tuned(256, "that a density of many modes gets, one for each of them")
     tries_to_get_inside: int = tuned(
         20, "times the distance of a start from its peak is halved while outside the support"

@@ -14,7 +14,7 @@ from refti.search.new_peaks import add_new_peaks
 from refti.search.peaks import Modes, pick_near_starts
 from refti.search.searched import Searched
 from refti.search.tuning import TUNING
-from refti.search.wanderers import Counted, PriorChains, draw_flattened
+from refti.search.wanderers import NOWHERE, Counted, PriorChains, draw_flattened
 
 
 def find_modes(
@@ -41,7 +41,8 @@ def find_modes(
     if factor is None:
         return Modes(mode, starts, searched=Searched(0, 0, 0, 0))
     search = _Search(_only(mode, factor))
-    search.send_out(counted, pick_near_starts(starts))
+    near = pick_near_starts(starts)
+    search.send_out(counted, near, np.full(len(near), NOWHERE))
     on_prior = None if prior is None else Counted(prior)
     _wander(search, counted, on_prior, starts[0], rng, evaluations)
     spent = counted.count + (0 if on_prior is None else on_prior.count)
@@ -54,6 +55,7 @@ class _Search:
 
     known: KnownPeaks
     ends: dict[int, int] = field(default_factory=dict)  # wanderers by the peak they came to
+    strangers: dict[int, int] = field(default_factory=dict)  # those of them from about another
     from_prior: int = 0
     since_new: int = 0
     outside: int = 0  # wanderers that set out from outside the support, which is uphill to nothing
@@ -85,15 +87,21 @@ class _Search:
 
     @property
     def rarest(self) -> int:
-        """How many wanderers came to the mode that fewest came to; others may be rarer still."""
+        """How many wanderers from about other modes came to the mode that fewest came to.
+
+        Where that is hardly any, it was found by luck, and others like it are likely to be missed.
+        """
         telling = self.known.with_mass(TUNING.telling_log_share)
         # The first is known from the outset.
         return min(
-            (self.ends.get(int(peak), 0) for peak in telling if peak != 0), default=TUNING.rare
+            (self.strangers.get(int(peak), 0) for peak in telling if peak != 0), default=TUNING.rare
         )
 
-    def send_out(self, evaluate: ValueAndGradient, x: np.ndarray) -> int:
-        """How many of the points x[n, dim] were not lost, after new peaks were added."""
+    def send_out(self, evaluate: ValueAndGradient, x: np.ndarray, about: np.ndarray) -> int:
+        """How many of the points x[n, dim] were not lost, after new peaks were added.
+
+        They were drawn about some peaks [n].
+        """
         climbed = climb_together(
             evaluate,
             x,
@@ -110,8 +118,10 @@ class _Search:
         at[away] = self.known.recognise(
             climbed.x[away], climbed.values[away], climbed.gradients[away]
         )
-        for peak in self.known.belongs_to[at[at >= 0]]:
+        for peak, origin in zip(self.known.belongs_to[at[at >= 0]], about[at >= 0], strict=True):
             self.ends[int(peak)] = self.ends.get(int(peak), 0) + 1
+            if peak != origin:
+                self.strangers[int(peak)] = self.strangers.get(int(peak), 0) + 1
         outside = int(np.sum(~np.isfinite(climbed.values)))
         lost = int(np.sum(at < 0)) - outside
         self.outside, self.lost = self.outside + outside, self.lost + lost
@@ -156,9 +166,10 @@ def _wander(
         telling = search.telling
         if chains is not None and by_prior:
             x = chains.draw(count)
+            about = np.full(len(x), NOWHERE)
         else:
-            x = draw_flattened(search.known, search.known.with_mass(), count, rng)
-        arrived = search.send_out(evaluate, x)
+            x, about = draw_flattened(search.known, search.known.with_mass(), count, rng)
+        arrived = search.send_out(evaluate, x, about)
         search.from_prior += arrived if by_prior else 0
         search.since_new += 0 if by_prior else arrived
         if search.telling != telling:

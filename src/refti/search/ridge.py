@@ -19,7 +19,8 @@ def mass_falls_towards(evaluate: ValueAndGradient, peak: Mode, draws: np.ndarray
     """Whether the mass across the ridge falls from the draws[n, dim] on towards the peak.
 
     The ridge goes along the coordinate in which the peak is furthest from the draws. False where
-    it is not far in any: then there is no ridge.
+    it is not far in any: then there is no ridge. Where ridges go side by side, that from the draws
+    and that to the peak, the one with more of the mass counts.
     """
     middle, spread = np.median(draws, axis=0), draws.std(axis=0)
     offsets = (peak.x - middle) / spread
@@ -32,9 +33,11 @@ def mass_falls_towards(evaluate: ValueAndGradient, peak: Mode, draws: np.ndarray
     masses = []
     for depth in TUNING.ridge_depths:
         x[along] = middle[along] + sign * depth * spread[along]
-        across = find_mode(_across(evaluate, x, others), x[others])
-        masses.append(across.log_mass)
-        x[others] = across.x
+        density = _across(evaluate, x, others)
+        found = [find_mode(density, start[others]) for start in (x, peak.x)]
+        most = found[int(np.argmax([across.log_mass for across in found]))]  # or what has no mass
+        masses.append(most.log_mass)
+        x[others] = most.x
     falls = -np.diff(masses)
     return bool((falls > 0).all() and falls.sum() > TUNING.ridge_fall)
 

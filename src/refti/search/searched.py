@@ -91,7 +91,9 @@ def evaluations_of(effort: Effort | int, dim: int) -> int:
     """How many evaluations a search may take for an effort, or just that many."""
     if isinstance(effort, int):
         return effort
-    usual = TUNING.search_evaluations + TUNING.search_evaluations_a_dimension * dim
+    usual = TUNING.search_evaluations + TUNING.search_evaluations_a_dimension * min(
+        dim, TUNING.search_dimensions
+    )
     return round(usual * dict(TUNING.efforts)[effort])
 
 

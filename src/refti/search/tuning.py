@@ -63,6 +63,7 @@ class SearchTuning:
         8000, "of a search for other modes by default: half of what the cheapest run costs …"
     )
     search_evaluations_a_dimension: int = tuned(50, "… and as many more for every dimension")
+    search_dimensions: int = tuned(200, "beyond which a dimension more adds no evaluations")
     efforts: tuple[tuple[str, float], ...] = tuned(
         (("quick", 0.25), ("default", 1.0), ("thorough", 10.0)),
         "times the default that a search may take, by what it is asked for",
@@ -126,7 +127,7 @@ class SearchTuning:
     prior_steps: int = tuned(4, "of a trajectory on the prior")
     prior_moves_before: int = tuned(2, "trajectories before the first wanderers set out")
     prior_acceptance: float = tuned(0.8, "share of moves accepted, around which the step is kept")
-    ascent_steps: int = tuned(60, "steps of those who climb; enough to tell one hill from another")
+    ascent_steps: int = tuned(150, "steps of those who climb; enough to tell one hill from another")
     same_peak: float = tuned(0.5, "spreads within which two ends of a climb are one")
     dip: float = tuned(0.5, "nats that the density must fall between two peaks for them to be two")
     points_between: int = tuned(16, "points on the way between two peaks where a dip is looked for")

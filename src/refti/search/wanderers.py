@@ -9,6 +9,8 @@ from refti.search.known_peaks import KnownPeaks
 from refti.search.mode import find_mode
 from refti.search.tuning import TUNING
 
+NOWHERE = -1  # the peak about which a wanderer set out that set out about none
+
 
 class Counted:
     """A density that counts its evaluations."""
@@ -27,8 +29,8 @@ class Counted:
 
 def draw_flattened(
     known: KnownPeaks, centres: np.ndarray, count: int, rng: np.random.Generator
-) -> np.ndarray:
-    """Points x[n, dim] of the flattened density about some of the known peaks.
+) -> tuple[np.ndarray, np.ndarray]:
+    """Points x[n, dim] of the flattened density about some of the known peaks, and which [n].
 
     The density to the power 1 / T is, about a peak, wider by the root of T. Most points are
     drawn from that Gaussian, for T of all sizes. In many dimensions its points lie on a far shell,
@@ -51,7 +53,8 @@ def draw_flattened(
     if len(centres) >= TUNING.many_modes:
         among = rng.random(count) < TUNING.among_modes
         x[among] = _draw_among(known, centres, int(among.sum()), rng)
-    return x
+        chosen = np.where(among, NOWHERE, chosen)
+    return x, chosen
 
 
 def _draw_among(
