@@ -38,7 +38,7 @@ def log_density(x):
     return process(x[0], 0.0) + process(x[1], 0.1) - 0.5 * x @ x
 
 model = refti.Model(log_density, dim=2)
-settings = {"ladder": refti.uniform(3), "warmup": 100, "kept": 100}
+settings = {"ladder": refti.uniform(3), "warmup": 100, "kept": 100, "search": 500}
 result = refti.evidence(model, reference="laplace", progress=False, **settings)
 # The two are independent, so their integrals are one-dimensional.
 grid, still = np.linspace(-6, 6, 601), np.zeros(601)
