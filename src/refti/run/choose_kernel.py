@@ -13,6 +13,7 @@ import numpy as np
 from refti.draws import autocorrelation
 from refti.run.pilot import Pilot, draw_pilot
 from refti.run.problem import Problem
+from refti.run.settings import Settings
 from refti.run.tuning import KERNEL_CHOICE as TUNING
 from refti.sampling.block import positions
 from refti.sampling.engine import Engine
@@ -24,8 +25,8 @@ from refti.sampling.whitening import whitening_of
 
 def choose_kernel(problem: Problem, pilot: Pilot, engine: Engine) -> tuple[Engine, Pilot]:
     """The engine with the kernel that draws most for what it costs, and its pilot."""
-    kernel = engine.kernel
-    if kernel.name == BY_VALUES or pilot.is_users or problem.known_path is not None:
+    asked_for = problem.settings.kernel != Settings.kernel  # another than what runs begin with
+    if asked_for or pilot.is_users or problem.known_path is not None:
         return engine, pilot
     if pilot.cost_a_draw < TUNING.many_steps or problem.model.dim > TUNING.most_dimensions:
         return engine, pilot

@@ -83,7 +83,8 @@ def evidence(
         warmup: iterations of each chain that adapt it and are thrown away; a few hundred if not
             given.
         kept: draws of each chain that are kept; as many as the target error asks for if not given.
-        kernel: how chains move; models without gradients get "elliptical" in any case:
+        kernel: how chains move; models without gradients get "elliptical" in any case, and "hmc"
+            gives way to it where the density jumps and it draws far more for what it costs:
             {kernels}
         check_prior: whether a prior given apart is seen to integrate to one, by a run of its own.
         witness: whether the estimate is repeated along an independent way, from the prior where it
