@@ -66,14 +66,14 @@ def _scale_parents(k: int, curvature: Curvature) -> list[int]:
     if usable.mean() < TUNING.usable_points:
         return []
     x, logs = curvature.x[usable], np.log(curvature.scale[usable, k])
+    bases = _bases(x)
     parents: list[int] = []
     for _ in range(TUNING.most_parents):
         features = [np.ones(len(x))] + [f for j in parents for f in (x[:, j], _softplus(x[:, j]))]
         left = logs - _regress(np.stack(features, axis=1), logs)
-        size = left.std()
-        if size < TUNING.least_change:
+        if left.std() < TUNING.least_change:
             break
-        shares = np.array([_explained(left, x[:, j]) for j in range(x.shape[1])])
+        shares = _explained(left, bases)
         best = int(np.argmax(shares))
         if best == k or best in parents or shares[best] < TUNING.least_explained:
             break
@@ -130,7 +130,9 @@ def _add_bends(followers: Followers, y: np.ndarray, worth: float) -> None:
     strength = np.abs(_correlations(residual, clipped(y) ** 2))
     np.fill_diagonal(strength, 0.0)
     to, of = np.nonzero(strength > max(TUNING.least_correlation, noise))
-    for i in np.argsort(-strength[to, of], kind="stable"):
+    for i in np.argsort(-strength[to, of], kind="stable")[
+        : TUNING.bends_a_dimension * len(strength)
+    ]:
         k, j = int(to[i]), int(of[i])
         known = followers.get(k, Follower())
         if j in known.scale_by:
@@ -165,12 +167,19 @@ def _chain_below(followers: Followers, k: int, depth: int = 0) -> int:
     return max((1 + _chain_below(followers, child, depth + 1) for child in children), default=0)
 
 
-def _explained(left: np.ndarray, x: np.ndarray) -> float:
-    """The share of a variation that a coordinate and its softplus explain."""
-    features = np.stack([np.ones(len(x)), x, _softplus(x)], axis=1)
-    rest = left - _regress(features, left)
-    free = len(x) / max(len(x) - 3, 1)  # three numbers explain that much of anything
-    return 1 - free * float(rest.var() / max(left.var(), 1e-300))
+def _bases(x: np.ndarray) -> np.ndarray:
+    """For every coordinate of points x[n, dim], what it and its softplus span, [dim, n, 3]."""
+    features = np.stack([np.ones_like(x), x, _softplus(x)], axis=2)
+    return np.linalg.qr(np.moveaxis(features, 1, 0))[0]
+
+
+def _explained(left: np.ndarray, bases: np.ndarray) -> np.ndarray:
+    """The share [dim] of a variation [n] that each coordinate and its softplus explain."""
+    total = float(((left - left.mean()) ** 2).sum())
+    fitted = ((np.einsum("dni,n->di", bases, left)) ** 2).sum(axis=1)
+    rest = np.maximum((left**2).sum() - fitted, 0.0)
+    free = len(left) / max(len(left) - 3, 1)  # three numbers explain that much of anything
+    return 1 - free * rest / max(total, 1e-300)
 
 
 def _regress(features: np.ndarray, target: np.ndarray) -> np.ndarray:

@@ -53,6 +53,7 @@ class CoordinatesTuning:
         4.5, "standard errors that the correlation of a bend exceeds; pairs are many"
     )
     least_correlation: float = tuned(0.15, "of a bend, below which it is left alone")
+    bends_a_dimension: int = tuned(4, "pairs that are looked at, the most correlated first")
     ridge: float = tuned(
         1e-6, "share by which regressions are shrunk, for those that are undecided"
     )

@@ -75,7 +75,10 @@ def choose_coordinates(problem: Problem, pilot: Pilot, engine: Engine) -> Reshap
             break
         seen = replace(problem, way=way)
         latent = to_latent(way, flat).reshape(x.shape)
-        drawn = _draw_again(seen, latent, turn, engine)
+        most_steps = None if few else round(TUNING.much_dearer * pilot.cost_a_draw)
+        drawn = _draw_again(seen, latent, turn, most_steps, engine)
+        if not few and drawn.cost_a_draw > TUNING.dearer * pilot.cost_a_draw:
+            return Reshaped(problem, pilot)  # a shorter way, but a rougher one
         reshaped = Reshaped(seen, drawn, best.reason)
         engine.report("finding its shape", turn + 1, TUNING.turns)
         x, before = from_latent(way, drawn.draws)[0].reshape(drawn.x.shape), best
@@ -197,14 +200,21 @@ def _is_heavy(way: Map) -> bool:
     return bool(np.max(heaviness, initial=0.0) > TUNING.much_heavier)
 
 
-def _draw_again(problem: Problem, latent: np.ndarray, turn: int, engine: Engine) -> Pilot:
-    """The pilot in latent coordinates, its chains begun at given draws[chain, draw, dim]."""
+def _draw_again(
+    problem: Problem, latent: np.ndarray, turn: int, most_steps: int | None, engine: Engine
+) -> Pilot:
+    """The pilot in latent coordinates, its chains begun at given draws[chain, draw, dim].
+
+    Trajectories have so many steps at the most, if a number is given.
+    """
     (end,) = problem.ends
     rng = engine.generator(GeneratorStream.RESHAPED_STARTS, turn)
     flat = latent.reshape(-1, latent.shape[2])
     # From the whole cloud, not from where chains happen to stand: the map is to carry them on.
     start = flat[rng.permutation(len(flat))[: engine.chains]]
     rung = place_chains(end.leg, end.lam, start, whitening_of(flat), engine)
+    if most_steps is not None:
+        rung = replace(rung, most_steps=max(most_steps, PILOT.fewest_steps))
     key = engine.key(KeyStream.RESHAPED_WARM_UP, turn)
     rung = warm_up(end.leg, rung, TUNING.warmup, key, engine)
     nowhere = Modes(None, start)  # type: ignore[arg-type]

@@ -26,6 +26,7 @@ class PilotTuning:
         64,
         "of a trajectory in a few dimensions, where more are wanted only by a density that jumps",
     )
+    fewest_steps: int = tuned(16, "of a trajectory, however short they are to be cut")
     apart: float = tuned(1.1, "R-hat above which chains sit on modes of their own")
     apart_in_many_dimensions: float = tuned(
         1.5, "the same where a short pilot has not settled yet in every one of them"
@@ -87,6 +88,10 @@ class CoordinatesChoiceTuning:
     few_dimensions: int = tuned(50, "up to which every one of them must have settled")
     most_settled: float = tuned(0.9, "share of them that must have, where they are more")
     turns_in_many_dimensions: int = tuned(3, "most turns there, where each is dear")
+    dearer: float = tuned(
+        1.5, "times the cost of a draw in the model's own coordinates that one may have there"
+    )
+    much_dearer: float = tuned(2.0, "times that cost, beyond which trajectories are cut short")
     warmup: int = tuned(100, "iterations of chains that set out in new coordinates")
     shift: float = tuned(0.4, "spreads that draws may have moved by for the last to be a turn's")
     stretch: float = tuned(1.3, "times that they may have become wider or narrower for it")
