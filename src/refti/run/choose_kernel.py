@@ -19,16 +19,25 @@ from refti.sampling.block import positions
 from refti.sampling.engine import Engine
 from refti.sampling.kernels.registry import BY_VALUES, KERNELS
 from refti.sampling.rung import place_chains, warm_up
-from refti.sampling.streams import KeyStream
+from refti.sampling.streams import GeneratorStream, KeyStream
 from refti.sampling.whitening import whitening_of
+from refti.search.jumps import has_jumps
+
+
+def is_cut_up(problem: Problem, pilot: Pilot, engine: Engine) -> bool:
+    """Whether trajectories of the pilot were cut up by jumps of the density."""
+    if pilot.cost_a_draw < TUNING.many_steps or problem.model.dim > TUNING.most_dimensions:
+        return False
+    if problem.known_path is not None or not problem.ends[0].leg.has_gradient:
+        return False
+    rng = engine.generator(GeneratorStream.JUMPS)
+    return has_jumps(problem.ends[0].evaluate_by(engine), pilot.draws, rng)
 
 
 def choose_kernel(problem: Problem, pilot: Pilot, engine: Engine) -> tuple[Engine, Pilot]:
     """The engine with the kernel that draws most for what it costs, and its pilot."""
     asked_for = problem.settings.kernel != Settings.kernel  # another than what runs begin with
-    if asked_for or pilot.is_users or problem.known_path is not None:
-        return engine, pilot
-    if pilot.cost_a_draw < TUNING.many_steps or problem.model.dim > TUNING.most_dimensions:
+    if asked_for or pilot.is_users:
         return engine, pilot
     (end,) = problem.ends
     other = replace(engine, kernel=KERNELS[BY_VALUES])

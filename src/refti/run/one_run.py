@@ -17,7 +17,7 @@ from refti.progress import Progress
 from refti.results.result import Evidence, LogRatio
 from refti.run import store as stores
 from refti.run.choose_coordinates import choose_coordinates
-from refti.run.choose_kernel import choose_kernel
+from refti.run.choose_kernel import choose_kernel, is_cut_up
 from refti.run.finish import build_result, check_run, told_by_models
 from refti.run.pilot import find_posterior, require_time
 from refti.run.plan import Plan, make_plan
@@ -103,8 +103,11 @@ def _explore(problem: Problem, engine: Engine) -> tuple[Problem, Plan, Engine]:
     try:
         pilots = [find_posterior(problem, end, engine) for end in problem.ends]
         engine = replace(engine, chains=pilots[0].chains)
+        if is_cut_up(problem, pilots[0], engine):
+            engine, pilots[0] = choose_kernel(problem, pilots[0], engine)
+            return problem, make_plan(problem, pilots, engine), engine
         reshaped = choose_coordinates(problem, pilots[0], engine)
-        engine, pilots[0] = choose_kernel(reshaped.problem, reshaped.pilot, engine)
+        pilots[0] = reshaped.pilot
         plan = make_plan(reshaped.problem, pilots, engine)
         return reshaped.problem, replace(plan, coordinates=reshaped.reason), engine
     except OutOfBudgetError:

@@ -65,9 +65,7 @@ class KernelChoiceTuning:
     most_dimensions: int = tuned(20, "beyond which slices along ellipses are hopeless")
     warmup: int = tuned(75, "iterations of the kernel that is tried")
     blocks: int = tuned(8, "of it to judge by, more than of the first: they are cheap")
-    gain: float = tuned(
-        5.0, "times as many effective draws an evaluation, to change: slices are slow to run"
-    )
+    gain: float = tuned(1.5, "times as many effective draws an evaluation, to change")
 
 
 @dataclass(frozen=True)

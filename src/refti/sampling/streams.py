@@ -48,6 +48,7 @@ class GeneratorStream(Enum):
     REFERENCE_FIT = 15, ()
     RESHAPED_STARTS = 22, ("turn",)
     WANDERERS = 24, ("end",)
+    JUMPS = 27, ()
 
 
 def key_of(seed: int, stream: KeyStream, *identity: int) -> jax.Array:

@@ -47,6 +47,12 @@ class SearchTuning:
     )
     ridge_fall: float = tuned(2.0, "nats that it falls by from the first to the last of them")
 
+    jump_ways: int = tuned(32, "short ways on which a density is looked at for jumps")
+    jump_points: int = tuned(17, "on each of them")
+    jump_reach: float = tuned(0.3, "spreads that each coordinate changes by on such a way")
+    least_jump: float = tuned(0.1, "nats that its gradient does not account for")
+    ways_with_jumps: float = tuned(0.15, "share of the ways, for a density to be one that jumps")
+
     # Many climbers at once.
     idle_steps: int = tuned(
         3, "steps of a climber that neither gains nor has a step to shorten, before it is left"
