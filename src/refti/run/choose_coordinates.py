@@ -242,8 +242,8 @@ def _with_modes(reshaped: Reshaped, before: Pilot, engine: Engine) -> Pilot:
     (own_end,) = replace(reshaped.problem, way=None).ends
     x, log_jacobian = from_latent(way, pilot.draws)
     own = np.ravel(pilot.log_density) - log_jacobian
-    return replace(
-        pilot,
-        modes=Modes(mode, mode.x[None], searched=before.modes.searched),
-        peak=measure_peak(own_end.evaluate_by(engine), before.modes.mode, x, own),
-    )
+    peak = measure_peak(own_end.evaluate_by(engine), before.modes.mode, x, own)
+    # Seen once to fall is enough: wide draws may ask for depths at which numbers end.
+    fell = peak.mass_falls or (before.peak is not None and before.peak.mass_falls)
+    modes = Modes(mode, mode.x[None], searched=before.modes.searched)
+    return replace(pilot, modes=modes, peak=replace(peak, mass_falls=fell))
