@@ -85,14 +85,18 @@ def check_legs(
     ]
 
 
-def check_positions(points: np.ndarray) -> Check:
-    """Whether chains at the end of the path agree in where they are, points[chain, draw, dim]."""
+def check_positions(points: np.ndarray, *, jumps: bool = False) -> Check:
+    """Whether chains at the end of the path agree in where they are, points[chain, draw, dim].
+
+    They must agree more closely where the density jumps: a shelf beside a peak is entered rarely,
+    and holds what a whole chain has not seen yet.
+    """
     thinned = points[:, :: max(1, points.shape[1] // TUNING.positions_looked_at)]
     r_hats = autocorrelation.r_hat(np.moveaxis(thinned, 2, 0))
     return at_most(
         "positions",
         float(np.max(r_hats)),
-        TUNING.most_r_hat_of_positions,
+        TUNING.most_r_hat_where_it_jumps if jumps else TUNING.most_r_hat_of_positions,
         "the chains of the posterior are not in the same places (R-hat of a coordinate): they "
         "hardly move between parts of it; sample longer (max_evaluations=), or reparametrise",
         mended_by_draws=True,

@@ -34,6 +34,9 @@ class CheckTuning:
     most_r_hat_of_positions: float = tuned(
         1.08, "of a coordinate of the posterior's draws; delta may agree where positions do not"
     )
+    most_r_hat_where_it_jumps: float = tuned(
+        1.01, "the same where chains slice a density that jumps"
+    )
     positions_looked_at: int = tuned(400, "draws of each chain that this is judged by")
     little_mass: float = tuned(
         10.0, "nats below the evidence, at which the mass of a peak by its curvature is no matter …"

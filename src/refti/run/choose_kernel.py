@@ -12,7 +12,7 @@ import numpy as np
 
 from refti.draws import autocorrelation
 from refti.run.pilot import Pilot, draw_pilot
-from refti.run.problem import Problem
+from refti.run.problem import End, Problem
 from refti.run.settings import Settings
 from refti.run.tuning import KERNEL_CHOICE as TUNING
 from refti.sampling.block import positions
@@ -22,6 +22,7 @@ from refti.sampling.rung import place_chains, warm_up
 from refti.sampling.streams import GeneratorStream, KeyStream
 from refti.sampling.whitening import whitening_of
 from refti.search.jumps import has_jumps
+from refti.search.tuning import TUNING as SEARCH
 
 
 def is_cut_up(problem: Problem, pilot: Pilot, engine: Engine) -> bool:
@@ -41,7 +42,7 @@ def choose_kernel(problem: Problem, pilot: Pilot, engine: Engine) -> tuple[Engin
         return engine, pilot
     (end,) = problem.ends
     other = replace(engine, kernel=KERNELS[BY_VALUES])
-    start = positions(end.leg, pilot.rung)
+    start = _starts(end, pilot, engine)
     rung = place_chains(end.leg, end.lam, start, whitening_of(pilot.draws), other)
     key = engine.key(KeyStream.OTHER_KERNEL_WARM_UP)
     separate = pilot.on_separate_modes
@@ -51,6 +52,20 @@ def choose_kernel(problem: Problem, pilot: Pilot, engine: Engine) -> tuple[Engin
     if _worth_for_cost(drawn) < TUNING.gain * _worth_for_cost(pilot):
         return engine, pilot
     return other, replace(drawn, peak=pilot.peak)
+
+
+def _starts(end: End, pilot: Pilot, engine: Engine) -> np.ndarray:
+    """Points x[chain, dim], half of them the pilot's, half spread out as far as starts may be.
+
+    Trajectories that get nowhere leave chains where they began, and jumps keep all of a peak's
+    surroundings from them.
+    """
+    start = positions(end.leg, pilot.rung)
+    rng = engine.generator(GeneratorStream.OTHER_KERNEL_STARTS)
+    spread = end.model.start + rng.uniform(-SEARCH.start_reach, SEARCH.start_reach, start.shape)
+    values, _ = end.evaluate_by(engine)(spread)
+    fresh = np.isfinite(values) & (np.arange(len(start)) % 2 == 0)
+    return np.where(fresh[:, None], spread, start)
 
 
 def _worth_for_cost(pilot: Pilot) -> float:

@@ -25,15 +25,20 @@ class Conclusion:
     checks: tuple[Check, ...]
 
 
-def conclude(path: Path, samples: Sequence[LegSample], settings: Settings) -> Conclusion:
-    """The estimates of the samples of all legs, and what is to be thought of them."""
+def conclude(
+    path: Path, samples: Sequence[LegSample], settings: Settings, *, jumps: bool = False
+) -> Conclusion:
+    """The estimates of the samples of all legs, and what is to be thought of them.
+
+    The density may be one that jumps.
+    """
     legs = [sample.draws for sample in samples]
     starts, ends = shares_of(samples)
     estimates = estimate_path(legs, _known(path, starts, ends))
     divergences = np.concatenate([sample.divergences for sample in samples])
     checks = (
         *check_legs(legs, divergences, [sample.exchanges for sample in samples]),
-        check_positions(samples[-1].end_points),
+        check_positions(samples[-1].end_points, jumps=jumps),
         *check_estimates(estimates, settings.estimator, settings.target_error),
         *check_share([*starts, *ends]),
     )

@@ -25,6 +25,7 @@ from refti.run.problem import Problem
 from refti.run.tuning import PILOT, ROUNDS
 from refti.sampling.block import Rung, positions
 from refti.sampling.engine import Engine
+from refti.sampling.kernels.registry import BY_VALUES
 from refti.sampling.ladder_building import begin_leg, insert_rungs, keep_inside, refine_ladder
 from refti.sampling.leg import LegState, choose_leaps, scan
 from refti.sampling.leg_sample import collect
@@ -67,7 +68,10 @@ class RunState:
         """What the draws so far tell."""
         kept = self.problem.settings.kept
         samples = [collect(leg, kept) for leg in self.legs]
-        return conclude(self.plan.path, samples, self.problem.settings)
+        # Only a density that jumps has gradients and is sliced all the same.
+        sliced = self.legs[-1].rungs[-1].kernel == BY_VALUES != self.problem.settings.kernel
+        jumps = sliced and self.plan.path.has_gradient
+        return conclude(self.plan.path, samples, self.problem.settings, jumps=jumps)
 
     @property
     def can_conclude(self) -> bool:

@@ -21,7 +21,7 @@ def draw_start(
 ) -> tuple[np.ndarray, np.ndarray, SupportShare]:
     """Exact draws inside the end's support, their delta and the share inside so far.
 
-    They are x[chain, dim], one for each chain, and delta[chain, draw] of a block.
+    They are x[chain, draw, dim] and delta[chain, draw] of a block.
     """
     wanted = engine.chains * engine.block_length
     points: list[np.ndarray] = []
@@ -38,7 +38,8 @@ def draw_start(
             "and finite. Use reference='covariance', or check the density's support."
         )
     x, delta = (resize(np.concatenate(parts), wanted) for parts in (points, deltas))
-    return x[:: engine.block_length], delta.reshape(engine.chains, engine.block_length), share
+    shape = (engine.chains, engine.block_length)
+    return x.reshape(*shape, -1), delta.reshape(shape), share
 
 
 def count_inside(

@@ -16,6 +16,7 @@ from refti.sampling.density_along_leg import OUTSIDE
 from refti.sampling.engine import Engine
 from refti.sampling.exact_start import draw_start
 from refti.sampling.kernels.base import Trace
+from refti.sampling.kernels.registry import KERNELS
 from refti.sampling.replica_exchange import exchange
 from refti.sampling.rung import move_chains
 from refti.sampling.streams import GeneratorStream, KeyStream
@@ -104,16 +105,20 @@ def scan(state: LegState, engine: Engine) -> LegState:
     if state.exact:
         key = engine.key(KeyStream.EXACT_START, *identity)
         start, at_start, share = draw_start(state.leg, share, key, engine)
+        if not KERNELS[state.rungs[0].kernel].needs_gradient:  # those that do leap on their way
+            rng = engine.generator(GeneratorStream.LEAPS, *identity)
+            x[0], here[0] = _leap(state.rungs[0].lam, x[0], here[0], start, at_start, rng)
         delta = np.concatenate([at_start[None], delta])
-        x = np.concatenate([start[None], x])
+        x = np.concatenate([start[None, :, 0], x])
         here = np.concatenate([at_start[None, :, 0], here])
     # Two rungs are one pair, which takes part every time.
     parity = state.scans_made if len(x) > 2 else 0
     rng = engine.generator(GeneratorStream.EXCHANGE, *identity)
     exchanged = exchange(state.lambdas, x, here, parity, rng)
     rungs = [block.rung for block in blocks]
-    for k, moved in enumerate(exchanged.moved[state.exact :]):
-        if moved:
+    last = np.stack([one.last for one in kept])
+    for k in range(len(rungs)):
+        if not np.array_equal(exchanged.x[k + state.exact], last[k]):
             rungs[k] = move_chains(state.leg, rungs[k], exchanged.x[k + state.exact], engine)
     made = Scan(
         delta=delta,
@@ -131,6 +136,29 @@ def scan(state: LegState, engine: Engine) -> LegState:
         scans=(*state.scans, made),
         scans_made=state.scans_made + 1,
     )
+
+
+def _leap(
+    lam: float,
+    x: np.ndarray,
+    delta: np.ndarray,
+    start: np.ndarray,
+    at_start: np.ndarray,
+    rng: np.random.Generator,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where chains at x[chain, dim] are after every exact draw but the first was tried as a leap.
+
+    The draws start[chain, draw, dim] have been evaluated for the estimate, so leaps cost nothing.
+    The first is left for the exchange.
+    """
+    x, delta = x.copy(), delta.copy()
+    for draw in range(1, start.shape[1]):
+        there = at_start[:, draw]
+        usable = np.isfinite(there) & np.isfinite(delta)
+        gain = lam * (np.where(usable, there, 0.0) - np.where(usable, delta, 0.0))
+        taken = usable & (np.log(rng.uniform(size=len(x))) < gain)
+        x[taken], delta[taken] = start[taken, draw], there[taken]
+    return x, delta
 
 
 class _Kept(NamedTuple):

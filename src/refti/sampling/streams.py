@@ -49,6 +49,8 @@ class GeneratorStream(Enum):
     RESHAPED_STARTS = 22, ("turn",)
     WANDERERS = 24, ("end",)
     JUMPS = 27, ()
+    LEAPS = 28, ("leg", "scan")
+    OTHER_KERNEL_STARTS = 29, ()
 
 
 def key_of(seed: int, stream: KeyStream, *identity: int) -> jax.Array:
