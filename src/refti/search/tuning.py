@@ -75,11 +75,11 @@ class SearchTuning:
         "times the default that a search may take, by what it is asked for",
     )
     prior_share: float = tuned(
-        2.0, "times as many evaluations go into wanderers from the prior, which have far to climb"
+        4.0, "times as many evaluations go into wanderers from the prior, which have far to climb"
     )
     most_from_prior: int = tuned(
-        1000,
-        "wanderers from the prior while there is one mode: another that is uphill of 0.3 % "
+        2000,
+        "wanderers from the prior while there is one mode: another that is uphill of 0.15 % "
         "of it is found",
     )
     rare: int = tuned(
