@@ -31,7 +31,7 @@ from refti.results.compare import compare as compare
 from refti.results.comparison import Comparison as Comparison
 from refti.results.result import Evidence as Evidence
 from refti.results.result import LogRatio as LogRatio
-from refti.results.result import load as load
+from refti.results.saved import load as load
 from refti.run.evidence import evidence as evidence
 from refti.run.evidence import log_bayes_factor as log_bayes_factor
 

@@ -13,14 +13,10 @@ import xarray
 from refti.checks.check import Check
 from refti.draws.cost import Cost
 from refti.draws.draws import Draws
-from refti.errors import NotTrustedError, SettingsError, StoreError
+from refti.errors import NotTrustedError, SettingsError
 from refti.estimators import Estimate
-from refti.results.files import read_json, read_netcdf, write_json, write_netcdf
-from refti.results.old_files import found_in, settings_in
-from refti.results.rungs import RungSummary, read_rung
+from refti.results.rungs import RungSummary
 from refti.results.text import plus_minus, search_line
-
-FORMAT = 1  # of the files written by save()
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,8 +49,8 @@ class Result:
 
     @property
     def trusted(self) -> bool:
-        """Whether every check holds."""
-        return all(check.ok for check in self.checks)
+        """Whether every check holds, and there are any."""
+        return len(self.checks) > 0 and all(check.ok for check in self.checks)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The interval that holds the true value with this probability."""
@@ -93,27 +89,12 @@ class Result:
     def save(self, path: str | Path) -> None:
         """Writes the result to a new directory: result.json, draws.nc and posterior.nc.
 
-        The JSON file comes last and holds the digests of the others, so a result is there whole
-        or not at all.
+        The JSON file comes last and holds the digests of all of them, so a result is there whole
+        or not at all. `refti.load(path)` brings it back.
         """
-        folder = Path(path)
-        if (folder / "result.json").exists():
-            raise StoreError(f"{folder} holds a result already. Choose another directory.")
-        folder.mkdir(parents=True, exist_ok=True)
-        legs = {
-            name: values
-            for i, leg in enumerate(self.draws)
-            for name, values in (
-                (f"lambdas_{i}", (f"rung_{i}", leg.lambdas)),
-                (f"delta_{i}", ((f"rung_{i}", "chain", "draw"), leg.delta)),
-            )
-        }
-        digests = {
-            "draws.nc": write_netcdf(folder / "draws.nc", xarray.Dataset(legs)),
-            "posterior.nc": write_netcdf(folder / "posterior.nc", self.posterior),
-        }
-        record = {**self.to_dict(), "format": FORMAT, "legs": len(self.draws), "sha256": digests}
-        write_json(folder / "result.json", record)
+        from refti.results.saved import save_result
+
+        save_result(self, Path(path))
 
     def __str__(self) -> str:
         low, high = self.interval()
@@ -143,57 +124,3 @@ class LogRatio(Result):
     def log_ratio(self) -> float:
         """The log Bayes factor of the first model over the second."""
         return self.value
-
-
-def load(path: str | Path) -> Evidence | LogRatio:
-    """The result that save() or store= left in a directory."""
-    folder = Path(path)
-    if not (folder / "result.json").exists():
-        raise StoreError(
-            f"{folder} holds no finished result (result.json). Give a directory that "
-            "result.save() or evidence(store=) wrote."
-        )
-    record = read_json(folder / "result.json")
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise StoreError(
-            f"{folder} holds a result.json that is not of format {FORMAT}, the one read here."
-        )
-    try:
-        return _read(record, folder)
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(
-            f"{folder} holds a damaged result.json ({type(error).__name__}: {error}). Make the run "
-            "again in a new directory."
-        ) from error
-
-
-def _read(record: Mapping[str, Any], folder: Path) -> Evidence | LogRatio:
-    draws = read_netcdf(folder / "draws.nc", record["sha256"]["draws.nc"])
-    kind = Evidence if record["kind"] == "Evidence" else LogRatio
-    return kind(
-        value=float(record["value"]),
-        error=float(record["error"]),
-        estimates={name: _read_estimate(parts) for name, parts in record["estimates"].items()},
-        checks=tuple(_read_check(parts) for parts in record["checks"]),
-        draws=tuple(
-            Draws(draws[f"lambdas_{i}"].values, draws[f"delta_{i}"].values)
-            for i in range(record["legs"])
-        ),
-        posterior=read_netcdf(folder / "posterior.nc", record["sha256"]["posterior.nc"]),
-        cost=Cost(**record["cost"]),
-        settings=settings_in(record),
-        found=found_in(record),
-        rungs=tuple(read_rung(parts) for parts in record.get("rungs", ())),
-    )
-
-
-def _read_estimate(parts: Mapping[str, Any]) -> Estimate:
-    names = ("value", "monte_carlo_error", "quadrature_error")
-    return Estimate(*(float(parts[name]) for name in names))
-
-
-def _read_check(parts: Mapping[str, Any]) -> Check:
-    numbers = {name: float(parts[name]) for name in ("value", "threshold")}
-    # Files that were written before this was a field of a check have none.
-    mended_by_draws = parts.get("mended_by_draws", False)
-    return Check(**{**parts, **numbers, "mended_by_draws": mended_by_draws})

@@ -128,7 +128,7 @@ class _Writer:
     """Turns values into a tree for JSON, and puts their arrays aside."""
 
     def __init__(self, problem: Problem, arrays: dict[str, np.ndarray]) -> None:
-        self._places, self._arrays = _places(problem), arrays
+        self._places, self._arrays = places(problem), arrays
 
     def write(self, value: Any) -> Any:
         if value is None or isinstance(value, bool | int | str):
@@ -170,7 +170,7 @@ class _Reader:
     """Makes values again of a tree and its arrays."""
 
     def __init__(self, problem: Problem, arrays: Mapping[str, np.ndarray]) -> None:
-        self._problem, self._places, self._arrays = problem, _places(problem), arrays
+        self._problem, self._places, self._arrays = problem, places(problem), arrays
 
     def read(self, tree: Any) -> Any:
         if not isinstance(tree, dict):
@@ -223,7 +223,7 @@ def _seen_through(written: np.ndarray | None, problem: Problem) -> Problem:
     return replace(problem, way=way)
 
 
-def _places(problem: Problem) -> dict[str, Any]:
+def places(problem: Problem) -> dict[str, Any]:
     """The densities that a problem brings along, by where they stand in it."""
     places: dict[str, Any] = {}
     for index, model in enumerate(problem.models):

@@ -13,20 +13,27 @@ from refti.checks.of_run import check_modes, check_peak, check_search, check_sol
 from refti.checks.pareto import pareto_shape
 from refti.draws.cost import Cost
 from refti.models.model import Model
+from refti.models.rejections import Rejections
 from refti.references.student import Student
 from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import RungSummary, summarise_rungs
 from refti.run.conclude import shares_of
 from refti.run.pilot import Peak
-from refti.run.problem import Counts, Problem
+from refti.run.problem import Problem
 from refti.run.rounding import check_bounds
 from refti.run.rounds import RunState
 from refti.sampling.leg_sample import LegSample
 from refti.sampling.metering import Meter
 
 
-def check_run(state: RunState, planned: Counts, sampled: Counts, meter: Meter) -> list[Check]:
-    """The checks that need more than the draws, from counts before and after the sampling."""
+def check_run(state: RunState, stopped: float, meter: Meter) -> list[Check]:
+    """The checks that need more than the draws.
+
+    Args:
+        state: the last one.
+        stopped: the share of evaluations on the path that took too long and were given up.
+        meter: of the run.
+    """
     problem, pilot = state.problem, state.plan.pilot
     checks = [check_modes(pilot.modes.count, pilot.chains)]
     searched = pilot.modes.searched
@@ -43,9 +50,8 @@ def check_run(state: RunState, planned: Counts, sampled: Counts, meter: Meter) -
         checks.append(check_tails(_heaviest(state.conclusion.samples[-1].end_points)))
     own = problem.own_points(state.conclusion.samples[-1].end_points)
     checks.append(check_bounds(problem.given[0], own, meter))
-    stopped = sampled.stopped - planned.stopped
     if stopped:
-        checks.append(check_solver(stopped / (sampled.evaluations - planned.evaluations)))
+        checks.append(check_solver(stopped))
     return checks
 
 
@@ -82,15 +88,12 @@ def build_result(
     )
 
 
-def told_by_models(problem: Problem, before: Counts) -> dict[str, Any]:
+def told_by_models(problem: Problem, rejected: Rejections | None) -> dict[str, Any]:
     """What the models' own languages have to say: what they are, and the points they rejected."""
     sources = dict.fromkeys(model.source for model in problem.models)
     told: dict[str, Any] = {"source": ", ".join(sources)}
-    for model, seen in zip(problem.models, before.rejections, strict=True):
-        now = model.rejections()
-        new = None if now is None else now.since(seen)
-        if new is not None:
-            told.setdefault("rejected", new.record())
+    if rejected is not None:
+        told["rejected"] = rejected.record()
     return told
 
 

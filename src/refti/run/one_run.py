@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path as FilePath
 from typing import cast
 
@@ -15,73 +15,77 @@ from refti.errors import SamplingError
 from refti.models.batching import may_run_side_by_side
 from refti.progress import Progress
 from refti.results.result import Evidence, LogRatio
-from refti.run import store as stores
 from refti.run.choose_coordinates import choose_coordinates
 from refti.run.choose_kernel import choose_kernel, is_cut_up
+from refti.run.counts import Counting, spent_before
 from refti.run.finish import build_result, check_run, told_by_models
 from refti.run.pilot import find_posterior, require_time
-from refti.run.plan import Plan, make_plan
+from refti.run.plan import make_plan
 from refti.run.prior_integral import integrate_prior
 from refti.run.problem import Problem
 from refti.run.rounds import RunState, run_rounds
+from refti.run.store.kept_run import open_run
+from refti.run.store.memory import NoStore, StoreMemory
 from refti.run.witness import second_estimate
 from refti.sampling.engine import Engine, open_engine
+from refti.sampling.kernels.registry import KERNELS
 from refti.sampling.metering import Meter, OutOfBudgetError
 
 
 def find_result(
     problem: Problem, store: str | FilePath | None, progress: Progress | bool | None
 ) -> Evidence | LogRatio:
-    """The result of a problem, read from its directory if it is finished there."""
-    if store is None:
-        return run(problem, progress, lambda: None)
-    identity = stores.identify(problem)
-    finished = stores.find_finished(store, problem.kind, identity)
-    if finished is not None:
-        return finished
-    result = run(problem, progress, lambda: stores.begin(store, identity))
-    # A spent budget is a setting's own end, but an interrupted run is to be made again.
-    if result.found["ended"] != Ended.INTERRUPTED.value:
-        result.save(store)
-    return result
+    """The result of a problem; with a store, read if it is finished there, or gone on with."""
+    with reporters.reporting(progress) as report:
+        if store is None:
+            return run(problem, report, NoStore())
+        with open_run(store, problem, report) as kept:
+            if kept.result is None:
+                kept.keep(run(problem, kept.report, kept.memory))
+            assert kept.result is not None
+            return kept.result
 
 
-def run(
-    problem: Problem, progress: Progress | bool | None, planned: Callable[[], None]
-) -> Evidence | LogRatio:
-    """The result of a run: pilot, plan, rounds, checks; told once it is planned."""
+def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Evidence | LogRatio:
+    """The result of a run: pilot, plan, rounds, checks."""
     settings = problem.settings
     seconds = float("inf") if settings.max_seconds is None else settings.max_seconds
-    meter = Meter(Budget(seconds, settings.max_evaluations))
-    at_start = problem.count(meter.spent)
-    with (
-        reporters.reporting(progress) as report,
-        open_engine(
-            chains=settings.chains,
-            kernel=settings.kernel,
-            block_length=problem.block_length,
-            seed=settings.seed,
-            meter=meter,
-            report=report,
-            side_by_side=all(may_run_side_by_side(m.density, m.start) for m in problem.models),
-        ) as engine,
-    ):
-        seen, plan, engine = _explore(problem, engine)
-        planned()
-        at_plan = problem.count(meter.spent)
-        state = run_rounds(RunState(seen, plan, usage=meter.spent), engine)
-        at_end = problem.count(meter.spent)
-    checks, ended = check_run(state, at_plan, at_end, meter), state.ended
+    budget = Budget(seconds, settings.max_evaluations)
+    meter = Meter(budget, spent=spent_before(memory.earlier))
+    meter.cache = memory.evaluations()
+    counting = Counting(problem, meter, memory.earlier)
+    memory.tally_by(counting.tally)
+    with open_engine(
+        chains=settings.chains,
+        kernel=settings.kernel,
+        block_length=problem.block_length,
+        seed=settings.seed,
+        meter=meter,
+        report=report,
+        side_by_side=all(may_run_side_by_side(m.density, m.start) for m in problem.models),
+        memory=memory,
+    ) as engine:
+        state = engine.recall("plan", partial(_explore, problem, engine))
+        counting.planned()
+        seen, pilot = state.problem, state.plan.pilot
+        kernel = KERNELS[state.plan.last.kernel]
+        engine = replace(engine, chains=pilot.chains, kernel=kernel, memory=memory.about(seen))
+        state = run_rounds(replace(state, usage=meter.spent), engine)
+        counting.sampled()
+    checks, ended = check_run(state, counting.stopped_share, meter), state.ended
     if settings.check_prior and problem.model.prior is not None and ended is None:
         try:
-            checks.append(check_prior_integral(integrate_prior(problem, meter, _run_alone)))
+            alone = partial(_run_alone, memory, "prior")
+            checks.append(check_prior_integral(integrate_prior(problem, meter, alone)))
         except KeyboardInterrupt:  # may not cost the result that is there already
             ended = Ended.INTERRUPTED
-    told = told_by_models(problem, at_start)
+    told = told_by_models(problem, counting.rejected)
+    points = seen.own_points(state.conclusion.samples[-1].end_points)
+    memory.probe(points)
     if settings.witness:
         try:
-            points = seen.own_points(state.conclusion.samples[-1].end_points)
-            witness = second_estimate(problem, points, ended, meter, _run_alone)
+            alone = partial(_run_alone, memory, "witness")
+            witness = second_estimate(problem, points, ended, meter, alone)
             checks.append(witness.check(state.conclusion.estimates["mbar"]))
             told["witness"] = witness.record()
         except KeyboardInterrupt:
@@ -94,22 +98,25 @@ def run(
     )
 
 
-def _explore(problem: Problem, engine: Engine) -> tuple[Problem, Plan, Engine]:
-    """The problem in coordinates of choice, the plan, and the engine with a chain for every mode.
+def _explore(problem: Problem, engine: Engine) -> RunState:
+    """The state before the first round: the plan, in coordinates of choice.
 
     Raises SamplingError if it was not in time.
     """
     require_time(problem)
     try:
-        pilots = [find_posterior(problem, end, engine) for end in problem.ends]
+        pilots = [
+            engine.recall(f"pilot {index}", partial(find_posterior, problem, end, engine))
+            for index, end in enumerate(problem.ends)
+        ]
         engine = replace(engine, chains=pilots[0].chains)
         if is_cut_up(problem, pilots[0], engine):
             engine, pilots[0] = choose_kernel(problem, pilots[0], engine)
-            return problem, make_plan(problem, pilots, engine), engine
+            return RunState(problem, make_plan(problem, pilots, engine))
         reshaped = choose_coordinates(problem, pilots[0], engine)
         pilots[0] = reshaped.pilot
         plan = make_plan(reshaped.problem, pilots, engine)
-        return reshaped.problem, replace(plan, coordinates=reshaped.reason), engine
+        return RunState(reshaped.problem, replace(plan, coordinates=reshaped.reason))
     except OutOfBudgetError:
         raise SamplingError(
             "The budget was spent before the posterior was found. Raise max_seconds= or "
@@ -117,6 +124,6 @@ def _explore(problem: Problem, engine: Engine) -> tuple[Problem, Plan, Engine]:
         ) from None
 
 
-def _run_alone(problem: Problem) -> Evidence:
-    """The evidence of a problem, without a word."""
-    return cast(Evidence, run(problem, False, lambda: None))
+def _run_alone(memory: StoreMemory | NoStore, name: str, problem: Problem) -> Evidence:
+    """The evidence of a problem beside another's, without a word."""
+    return cast(Evidence, run(problem, reporters.silent, memory.beside(problem, name)))

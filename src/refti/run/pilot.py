@@ -126,10 +126,8 @@ class Pilot:
 
 def find_posterior(problem: Problem, end: End, engine: Engine) -> Pilot:
     """The pilot of one end of a path, after its model was seen to have an evidence."""
-    evaluate = end.evaluate_by(engine)
-    rng = engine.generator(GeneratorStream.PREFLIGHT, int(1 - end.lam))
-    starts = preflight(end.model, evaluate, rng, problem.posterior_draws)
-    modes = _search_modes(problem, end, evaluate, starts, engine)
+    search = partial(search_alone, problem, end, engine)
+    modes = engine.recall(f"modes {int(1 - end.lam)}", search)
     engine = _with_a_chain_a_mode(engine, modes)
     evaluate = end.evaluate_by(engine)
     if problem.posterior_draws is None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -88,6 +88,10 @@ def run_rounds(state: RunState, engine: Engine) -> RunState:
     """
     while not state.finished:
         state = next_round(state, engine)
+        if state.can_conclude:
+            estimate = state.conclusion.estimates[state.problem.settings.estimator]
+            log = {"round": state.rounds, "log_z": estimate.value, "error": estimate.error}
+            engine.memory.log("round", **log, gradients=state.usage.gradient_evaluations)
     if state.can_conclude:
         return state
     if state.earlier is not None:
@@ -220,7 +224,7 @@ def refit_reference(state: RunState, engine: Engine) -> Plan | None:
 
 def _adapt(state: RunState, engine: Engine) -> RunState:
     """The state with a better reference, or with its chains adapted to what they have met."""
-    plan = refit_reference(state, engine)
+    plan = engine.recall(f"refit {state.rounds}", partial(refit_reference, state, engine))
     if plan is not None:
         state = _spend(state, engine)
         return replace(state, plan=plan, legs=(), refits=state.refits + 1, earlier=state)

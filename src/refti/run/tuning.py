@@ -154,9 +154,22 @@ class WitnessTuning:
     other_seed: int = tuned(2**40, "added to the run's, so that no usual seed makes the same run")
 
 
+@dataclass(frozen=True)
+class StoreTuning:
+    """How a run is kept while it goes on."""
+
+    seconds_a_bundle: float = tuned(
+        1.0, "of computing between two writes, which take a hundredth of that; lost at a kill"
+    )
+    probes: int = tuned(
+        16, "posterior draws at which a model is compared with the one that a result is of"
+    )
+
+
 PILOT = PilotTuning()
 KERNEL_CHOICE = KernelChoiceTuning()
 COORDINATES_CHOICE = CoordinatesChoiceTuning()
 REFERENCE_CHOICE = ReferenceChoiceTuning()
 ROUNDS = RoundsTuning()
 WITNESS = WitnessTuning()
+STORE = StoreTuning()

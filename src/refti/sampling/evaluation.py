@@ -93,10 +93,19 @@ def remembered(density: Density, x: np.ndarray, meter: Meter) -> np.ndarray:
     new = x[~known]
     if len(new):
         meter.reserve(len(new))
-        fresh = density.log_densities(new) if isinstance(density, ValueOnlyDensity) else None
-        found[~known] = _by_jax(density, new, meter) if fresh is None else fresh
-        meter.cache.keep(density, new, found[~known])
+        known_before, values = meter.cache.look_up_before(density, new)
+        values[~known_before] = _evaluate(density, new[~known_before], meter)
+        found[~known] = values
+        meter.cache.keep(density, new, values)
     return found
+
+
+def _evaluate(density: Density, x: np.ndarray, meter: Meter) -> np.ndarray:
+    if isinstance(density, ValueOnlyDensity) and len(x):
+        values = density.log_densities(x)
+        if values is not None:
+            return values
+    return _by_jax(density, x, meter)
 
 
 def _delta(end: np.ndarray, start: np.ndarray) -> np.ndarray:

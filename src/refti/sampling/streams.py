@@ -64,6 +64,11 @@ def generator_of(seed: int, stream: GeneratorStream, *identity: int) -> np.rando
     return np.random.default_rng(_entropy(seed, stream, identity))
 
 
+def key_name(key: jax.Array) -> str:
+    """The words of a key as text, which no other part of a run has."""
+    return np.asarray(jax.random.key_data(key)).tobytes().hex()
+
+
 def _entropy(
     seed: int, stream: KeyStream | GeneratorStream, identity: tuple[int, ...]
 ) -> tuple[int, ...]:

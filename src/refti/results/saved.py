@@ -1,0 +1,146 @@
+"""Saved results: the files of a result, and the result of files that are as they were written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import xarray
+
+from refti.checks.check import Check
+from refti.draws.cost import Cost
+from refti.draws.draws import Draws
+from refti.errors import StoreError
+from refti.estimators import Estimate
+from refti.results.files import (
+    json_bytes,
+    netcdf_bytes,
+    plain,
+    read_json,
+    read_netcdf,
+    sha256,
+    write_bytes,
+    write_json,
+)
+from refti.results.result import Evidence, LogRatio, Result
+from refti.results.rungs import read_rung
+
+FORMAT = 2
+
+
+def save_result(result: Result, folder: Path, more: Mapping[str, bytes] | None = None) -> None:
+    """Writes a result to a folder that has none, with more files if there are any.
+
+    All of it is made in memory first, so that a full disk costs nothing but the files.
+    """
+    if (folder / "result.json").exists():
+        raise StoreError(f"{folder} holds a result already. Choose another directory.")
+    files = {
+        "draws.nc": netcdf_bytes(_draws(result)),
+        "posterior.nc": netcdf_bytes(result.posterior),
+        **(more or {}),
+    }
+    digests = {name: sha256(content) for name, content in files.items()}
+    record = {
+        **result.to_dict(),
+        "format": FORMAT,
+        "legs": len(result.draws),
+        "sha256": digests,
+    }
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in files.items():
+            write_bytes(folder / name, content)
+        write_json(folder / "result.json", {**record, "digest": _digest(record)})
+    except OSError as error:
+        raise StoreError(
+            f"{folder} cannot be written to: {error}. Make room or choose another directory, and "
+            "save the result there."
+        ) from error
+
+
+def load(path: str | Path) -> Evidence | LogRatio:
+    """The result that save() or store= left in a directory."""
+    folder = Path(path)
+    if not (folder / "result.json").exists():
+        unfinished = folder / "unfinished" / "result.json"
+        and_now = (
+            f" It holds a run that was cut short: run it again with the same settings to go on, or "
+            f"look at what it had with refti.load({str(unfinished.parent)!r})."
+            if unfinished.exists()
+            else " Give a directory that result.save() or evidence(store=) wrote."
+        )
+        raise StoreError(f"{folder} holds no finished result (result.json).{and_now}")
+    record = read_record(folder)
+    try:
+        return _read(record, folder)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StoreError(
+            f"{folder} holds a damaged result.json ({type(error).__name__}: {error}). Make the run "
+            "again in a new directory."
+        ) from error
+
+
+def read_record(folder: Path) -> dict[str, Any]:
+    """The plain values of a result. Raises StoreError if they are not as they were written."""
+    record = read_json(folder / "result.json")
+    if not isinstance(record, dict) or record.get("format") != FORMAT:
+        raise StoreError(
+            f"{folder} holds a result.json that is not of format {FORMAT}, the one read here. "
+            "Make the run again in a new directory."
+        )
+    if record.pop("digest", None) != _digest(record):
+        raise StoreError(
+            f"{folder} holds a result.json that was changed after it was written. Restore it, or "
+            "make the run again in a new directory."
+        )
+    return record
+
+
+def _digest(record: Mapping[str, Any]) -> str:
+    """Of everything that stands in result.json, and so of the files whose digests do."""
+    return sha256(json_bytes(plain(record)))
+
+
+def _draws(result: Result) -> xarray.Dataset:
+    return xarray.Dataset(
+        {
+            name: values
+            for i, leg in enumerate(result.draws)
+            for name, values in (
+                (f"lambdas_{i}", (f"rung_{i}", leg.lambdas)),
+                (f"delta_{i}", ((f"rung_{i}", "chain", "draw"), leg.delta)),
+            )
+        }
+    )
+
+
+def _read(record: Mapping[str, Any], folder: Path) -> Evidence | LogRatio:
+    draws = read_netcdf(folder / "draws.nc", record["sha256"]["draws.nc"])
+    kind = Evidence if record["kind"] == "Evidence" else LogRatio
+    return kind(
+        value=float(record["value"]),
+        error=float(record["error"]),
+        estimates={name: _read_estimate(parts) for name, parts in record["estimates"].items()},
+        checks=tuple(_read_check(parts) for parts in record["checks"]),
+        draws=tuple(
+            Draws(draws[f"lambdas_{i}"].values, draws[f"delta_{i}"].values)
+            for i in range(record["legs"])
+        ),
+        posterior=read_netcdf(folder / "posterior.nc", record["sha256"]["posterior.nc"]),
+        cost=Cost(**record["cost"]),
+        settings=dict(record["settings"]),
+        found=dict(record["found"]),
+        rungs=tuple(read_rung(parts) for parts in record["rungs"]),
+    )
+
+
+def _read_estimate(parts: Mapping[str, Any]) -> Estimate:
+    names = ("value", "monte_carlo_error", "quadrature_error")
+    return Estimate(*(float(parts[name]) for name in names))
+
+
+def _read_check(parts: Mapping[str, Any]) -> Check:
+    numbers = {name: float(parts[name]) for name in ("value", "threshold")}
+    return Check(**{**parts, **numbers})
