@@ -80,6 +80,8 @@ def reshape(model: Model, way: Map) -> Model:
         rejections=model.rejections,
         limits=model.limits,
         no_recipe="it is seen in coordinates of its own",
+        origin=model.origin,
+        notes=model.notes,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -51,6 +52,9 @@ class Model:
         limits: what else decides where the density is zero, by name.
         recipe: how another process can make the model; None if it cannot.
         no_recipe: why it cannot, in words.
+        origin: what the model was made from, such as the names and sha256 of a program and its
+            data, as values that JSON can hold; None where nothing but the density is known.
+        notes: sentences that a reader of the evidence has to know of the model.
     """
 
     space: Space
@@ -62,6 +66,8 @@ class Model:
     limits: Mapping[str, int]
     recipe: Recipe | None
     no_recipe: str
+    origin: Mapping[str, Any] | None
+    notes: tuple[str, ...]
 
     def __init__(
         self,
@@ -109,12 +115,15 @@ class Model:
         limits: Mapping[str, int] | None = None,
         recipe: Recipe | None = None,
         no_recipe: str = "it was put together from parts",
+        origin: Mapping[str, Any] | None = None,
+        notes: Sequence[str] = (),
     ) -> Model:
         """The model of a space and a density on it, whatever language they come from."""
         model = object.__new__(cls)
         begin = np.zeros(len(space.coordinates)) if start is None else start
         model._assemble(space, density, prior, begin, source, rejections, limits, recipe, no_recipe)
-        return model
+        known = None if origin is None else MappingProxyType(dict(origin))
+        return model._changed(origin=known, notes=tuple(notes))
 
     def _assemble(
         self,
@@ -138,6 +147,8 @@ class Model:
             limits=limits or {},
             recipe=recipe,
             no_recipe="" if recipe is not None else no_recipe,
+            origin=None,
+            notes=(),
         )
 
     @property

@@ -103,6 +103,7 @@ class Result:
         first = f"{name} = {plus_minus(self.value, self.error, decimals=4)}"
         lines = [f"{first}  (95 %: {low:.4f} to {high:.4f}), {verdict}"]
         lines += search_line(self.found)
+        lines += [f"  note: {note}" for note in self.found.get("notes", ())]
         return "\n".join(lines + [f"  {check}" for check in self.checks if not check.ok])
 
 

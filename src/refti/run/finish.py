@@ -92,6 +92,12 @@ def told_by_models(problem: Problem, rejected: Rejections | None) -> dict[str, A
     """What the models' own languages have to say: what they are, and the points they rejected."""
     sources = dict.fromkeys(model.source for model in problem.models)
     told: dict[str, Any] = {"source": ", ".join(sources)}
+    origins = [None if model.origin is None else dict(model.origin) for model in problem.given]
+    if any(origin is not None for origin in origins):
+        told["origin"] = origins[0] if len(origins) == 1 else origins
+    notes = list(dict.fromkeys(note for model in problem.given for note in model.notes))
+    if notes:
+        told["notes"] = notes
     if rejected is not None:
         told["rejected"] = rejected.record()
     return told

@@ -165,7 +165,7 @@ def _differences(name: str, found: Any, wanted: Any) -> list[tuple[str, Any, Any
     if isinstance(wanted, float):
         # A log density recomputed on another machine differs in the last digits.
         try:
-            same = np.isclose(float(found), wanted, rtol=1e-11, atol=0, equal_nan=True)
+            same = bool(np.isclose(float(found), wanted, rtol=1e-11, atol=0, equal_nan=True))
         except (TypeError, ValueError):
             same = False
         return [] if same else [(name, found, wanted)]
