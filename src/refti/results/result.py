@@ -16,6 +16,7 @@ from refti.draws.draws import Draws
 from refti.errors import NotTrustedError, SettingsError
 from refti.estimators import Estimate
 from refti.results.rungs import RungSummary
+from refti.results.saving import save_result
 from refti.results.text import plus_minus, search_line
 
 
@@ -92,9 +93,7 @@ class Result:
         The JSON file comes last and holds the digests of all of them, so a result is there whole
         or not at all. `refti.load(path)` brings it back.
         """
-        from refti.results.saved import save_result
-
-        save_result(self, Path(path))
+        save_result(Path(path), self.to_dict(), self.draws, self.posterior)
 
     def __str__(self) -> str:
         low, high = self.interval()

@@ -1,4 +1,4 @@
-"""Saved results: the files of a result, and the result of files that are as they were written."""
+"""Saved results: the result of files that are as they were written."""
 
 from __future__ import annotations
 
@@ -6,58 +6,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import xarray
-
 from refti.checks.check import Check
 from refti.draws.cost import Cost
 from refti.draws.draws import Draws
 from refti.errors import StoreError
 from refti.estimators import Estimate
-from refti.results.files import (
-    json_bytes,
-    netcdf_bytes,
-    plain,
-    read_json,
-    read_netcdf,
-    sha256,
-    write_bytes,
-    write_json,
-)
-from refti.results.result import Evidence, LogRatio, Result
+from refti.results.files import read_json, read_netcdf
+from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import read_rung
-
-FORMAT = 2
-
-
-def save_result(result: Result, folder: Path, more: Mapping[str, bytes] | None = None) -> None:
-    """Writes a result to a folder that has none, with more files if there are any.
-
-    All of it is made in memory first, so that a full disk costs nothing but the files.
-    """
-    if (folder / "result.json").exists():
-        raise StoreError(f"{folder} holds a result already. Choose another directory.")
-    files = {
-        "draws.nc": netcdf_bytes(_draws(result)),
-        "posterior.nc": netcdf_bytes(result.posterior),
-        **(more or {}),
-    }
-    digests = {name: sha256(content) for name, content in files.items()}
-    record = {
-        **result.to_dict(),
-        "format": FORMAT,
-        "legs": len(result.draws),
-        "sha256": digests,
-    }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            write_bytes(folder / name, content)
-        write_json(folder / "result.json", {**record, "digest": _digest(record)})
-    except OSError as error:
-        raise StoreError(
-            f"{folder} cannot be written to: {error}. Make room or choose another directory, and "
-            "save the result there."
-        ) from error
+from refti.results.saving import FORMAT, digest_of
 
 
 def load(path: str | Path) -> Evidence | LogRatio:
@@ -90,30 +47,12 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"{folder} holds a result.json that is not of format {FORMAT}, the one read here. "
             "Make the run again in a new directory."
         )
-    if record.pop("digest", None) != _digest(record):
+    if record.pop("digest", None) != digest_of(record):
         raise StoreError(
             f"{folder} holds a result.json that was changed after it was written. Restore it, or "
             "make the run again in a new directory."
         )
     return record
-
-
-def _digest(record: Mapping[str, Any]) -> str:
-    """Of everything that stands in result.json, and so of the files whose digests do."""
-    return sha256(json_bytes(plain(record)))
-
-
-def _draws(result: Result) -> xarray.Dataset:
-    return xarray.Dataset(
-        {
-            name: values
-            for i, leg in enumerate(result.draws)
-            for name, values in (
-                (f"lambdas_{i}", (f"rung_{i}", leg.lambdas)),
-                (f"delta_{i}", ((f"rung_{i}", "chain", "draw"), leg.delta)),
-            )
-        }
-    )
 
 
 def _read(record: Mapping[str, Any], folder: Path) -> Evidence | LogRatio:

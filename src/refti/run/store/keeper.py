@@ -50,20 +50,21 @@ class Keeper:
     def find(self, name: str) -> tuple[Entry, bytes] | None:
         """What was kept under a name, if anything."""
         with self._lock:
-            if name in self._known:
-                return self._known[name]
-            damaged = len(self.bundles.damaged)
-            found = self.bundles.find(name)
-            for damage in self.bundles.damaged[damaged:]:
-                log_event(self.folder, "damaged", file=damage.file, reason=damage.reason)
-            return found
+            return self._known.get(name) or self.bundles.find(name)
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether something that was kept is damaged, and must be computed again."""
+        return len(self.bundles.damaged) > 0
 
     def keep(
         self, name: str, content: bytes, *, gradients: int, densities: int, seconds: float
     ) -> None:
-        """Keeps bytes under a name that nothing is kept under yet."""
+        """Keeps bytes under a name, if nothing is kept under it yet."""
         entry = Entry(name, sha256(content), gradients, densities, seconds)
         with self._lock:
+            if name in self._known or name in self.bundles:
+                return
             self._waiting.append((entry, content))
             self._known[name] = entry, content
             if time.monotonic() - self._since > STORE.seconds_a_bundle:
