@@ -17,17 +17,17 @@ def answer(comparison: Comparison) -> str:
         return f"Only {printable(ranked[0].name)} has a finite log evidence. " + _trust(comparison)
     best, second = ranked[0], ranked[1]
     factor, error = comparison.log_bayes_factor(best.name, second.name)
-    over = f"log Bayes factor over {printable(second.name)} {plus_minus(factor, error)}"
+    is_sound = all(row.verdict is not Verdict.NOT_TRUSTED for row in comparison.rows)
+    name, other = printable(best.name), printable(second.name)
+    over = f"log Bayes factor over {other} {plus_minus(factor, error)}"
     if factor < TUNING.undecided * error:
-        first = (
-            f"{printable(best.name)} and {printable(second.name)} cannot be told apart at this "
-            f"precision: {over}."
-        )
+        first = f"{name} and {other} cannot be told apart at this precision: {over}."
     else:
-        first = (
-            f"{printable(best.name)} is preferred: {_probability(best)}; {over}{_words(second)}."
-        )
-    return f"{first} {_trust(comparison)}"
+        ahead = "is preferred" if is_sound else "is ahead"
+        first = f"{name} {ahead}: {_probability(best)}; {over}{_words(second)}."
+    if is_sound:
+        return f"{first} {_trust(comparison)}"
+    return f"Not to be relied on. {_trust(comparison)} As it stands, {first}"
 
 
 def _probability(row: Row) -> str:

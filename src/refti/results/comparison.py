@@ -11,7 +11,6 @@ from refti.errors import CompareError
 from refti.results.text import fitted_table, list_names, plus_minus, printable, table, wrapped
 from refti.results.tuning import TUNING
 
-
 HEADER = ("model", "log z", "log Bayes factor", "probability", "best over this", "trusted")
 WORDS, FACTOR, STRENGTH = (0, 4, 5), 2, 4  # columns
 
