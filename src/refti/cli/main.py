@@ -55,7 +55,9 @@ def main() -> None:
     except click.ClickException as error:
         code = _tell(BAD_INPUT, "UsageError", _usage(error))
     except (RefTIError, OSError) as error:
-        if SIGNALS.heard:  # a compiler that Ctrl-C ended too, and the like
+        if SIGNALS.heard and not isinstance(
+            error, StoppedEarlyError
+        ):  # a compiler that Ctrl-C ended too, and the like
             code = _tell(STOPPED_EARLY, "Interrupted", "Stopped; finished results are kept.")
         else:
             code = _tell_error(error)

@@ -75,7 +75,11 @@ def run(
     if solver_limit is not None:
         for_stan["solver_limit"] = solver_limit
     with Display(quiet=quiet) as display:
-        models = dict(zip(names, load_models(chosen, display, **for_stan), strict=True))
+        try:
+            models = dict(zip(names, load_models(chosen, display, **for_stan), strict=True))
+        except KeyboardInterrupt:
+            message = f"Stopped while {display.stage}: no estimate yet."
+            raise StoppedEarlyError(message, display.stage) from None
         seeds = _seeds(settings.pop("seed"), names)
         settings["draws"] = list(draws) or None
         done = _run_models(models, folders, seeds, display, settings)
