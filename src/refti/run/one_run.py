@@ -11,7 +11,7 @@ from refti import progress as reporters
 from refti.checks.ended import Ended
 from refti.checks.of_run import check_end, check_prior_integral
 from refti.draws.cost import Budget
-from refti.errors import SamplingError
+from refti.errors import StoppedEarlyError
 from refti.models.batching import may_run_side_by_side
 from refti.progress import Progress
 from refti.results.result import Evidence, LogRatio
@@ -74,6 +74,7 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
         counting.sampled()
     checks, ended = check_run(state, counting.stopped_share, meter), state.ended
     if settings.check_prior and problem.model.prior is not None and ended is None:
+        report("integrating the prior", 0, 1)
         try:
             alone = partial(_run_alone, memory, "prior")
             checks.append(check_prior_integral(integrate_prior(problem, meter, alone)))
@@ -83,6 +84,7 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
     points = seen.own_points(state.conclusion.samples[-1].end_points)
     memory.probe(points)
     if settings.witness:
+        report("making the second estimate", 0, 1)
         try:
             alone = partial(_run_alone, memory, "witness")
             witness = second_estimate(problem, points, ended, meter, alone)
@@ -101,15 +103,17 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
 def _explore(problem: Problem, engine: Engine) -> RunState:
     """The state before the first round: the plan, in coordinates of choice.
 
-    Raises SamplingError if it was not in time.
+    Raises StoppedEarlyError if it was not in time.
     """
     require_time(problem)
+    stage = "finding the posterior"
     try:
         pilots = [
             engine.recall(f"pilot {index}", partial(find_posterior, problem, end, engine))
             for index, end in enumerate(problem.ends)
         ]
         engine = replace(engine, chains=pilots[0].chains)
+        stage = "choosing coordinates and the reference"
         if is_cut_up(problem, pilots[0], engine):
             engine, pilots[0] = choose_kernel(problem, pilots[0], engine)
             return RunState(problem, make_plan(problem, pilots, engine))
@@ -118,9 +122,10 @@ def _explore(problem: Problem, engine: Engine) -> RunState:
         plan = make_plan(reshaped.problem, pilots, engine)
         return RunState(reshaped.problem, replace(plan, coordinates=reshaped.reason))
     except OutOfBudgetError:
-        raise SamplingError(
-            "The budget was spent before the posterior was found. Raise max_seconds= or "
-            "max_evaluations=."
+        raise StoppedEarlyError(
+            "The budget was spent before the first estimate could be made. Raise max_seconds= or "
+            "max_evaluations=.",
+            stage,
         ) from None
 
 
