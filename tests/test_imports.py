@@ -20,6 +20,7 @@ ORDER = [
     "errors",
     "tuning",
     "progress",
+    "executors",  # knows nothing of models or runs: where any work runs
     "models",
     "inputs",
     "search",
@@ -32,6 +33,7 @@ ORDER = [
     "checks",
     "results",
     "run",
+    "study",
     "suite",
     "studies",
     "plots",

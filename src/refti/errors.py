@@ -9,6 +9,7 @@ RefTIError
 ├── SamplingError       sampling that could not begin, such as no start inside the support
 ├── CompareError        results that cannot be ranked beside each other
 ├── StoreError          a run directory that cannot be used or read
+├── ExecutorError       workers that cannot be reached, or that were lost too often
 └── NotTrustedError     a number was asked for whose checks failed; carries the result
 """
 
@@ -51,6 +52,10 @@ class CompareError(RefTIError):
 
 class StoreError(RefTIError):
     """The run directory cannot be used."""
+
+
+class ExecutorError(RefTIError):
+    """The work cannot be done where it was to be done."""
 
 
 class NotTrustedError(RefTIError):

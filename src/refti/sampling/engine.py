@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import TypeVar
 import jax
 import numpy as np
 
+from refti.executors.cores import cores
 from refti.progress import Progress, silent
 from refti.sampling.computing import computing
 from refti.sampling.kernels.base import Kernel
@@ -79,6 +79,6 @@ def open_engine(
     report: Progress = silent,
     side_by_side: bool = True,
 ) -> Iterator[Engine]:
-    """An engine with a thread a core, or one where rungs may not run side by side."""
-    with ThreadPoolExecutor(os.cpu_count() if side_by_side else 1) as pool:
+    """An engine with a thread for each core it may use, or one where rungs may not run side by side."""
+    with ThreadPoolExecutor(cores() if side_by_side else 1) as pool:
         yield Engine(chains, KERNELS[kernel], block_length, seed, meter, report, pool)
