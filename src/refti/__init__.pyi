@@ -2,6 +2,7 @@
 
 from refti import suite as suite
 from refti.errors import CompareError as CompareError
+from refti.errors import ExecutorError as ExecutorError
 from refti.errors import LadderError as LadderError
 from refti.errors import ModelError as ModelError
 from refti.errors import NotTrustedError as NotTrustedError

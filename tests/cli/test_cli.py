@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
+from refti.cli.late_names import estimators, families, kernels, paths
 
 import refti
 from refti import progress as reporters
-from refti.cli.late_names import estimators, families, kernels, paths
 from refti.cli.main import commands, main
 
 MODELS = """

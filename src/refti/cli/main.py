@@ -15,7 +15,9 @@ from refti.cli.exit_codes import BAD_INPUT, IN_WORDS, STOPPED_EARLY
 from refti.cli.init import init
 from refti.cli.reproduce import reproduce
 from refti.cli.run import run
+from refti.cli.status import status
 from refti.cli.stopping import SIGNALS, leave
+from refti.cli.verify import verify
 from refti.cli.wording import in_command_line_words
 from refti.errors import RefTIError, StoppedEarlyError
 
@@ -36,7 +38,7 @@ def commands() -> None:
     """
 
 
-for command in (run, compare, calibrate, reproduce, doctor, init):
+for command in (run, compare, status, verify, calibrate, reproduce, doctor, init):
     commands.add_command(command)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path as FilePath
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -58,6 +58,7 @@ def evidence(
     search: Effort | int = Settings.search,
     draws: Posterior | None = None,
     store: str | FilePath | None = None,
+    executor: Any = None,
     progress: Progress | bool | None = None,
 ) -> Evidence:
     """The log evidence of a model, with its error and a verdict on whether to trust it.
@@ -97,8 +98,13 @@ def evidence(
             xarray DataTree, with a group "posterior"; an xarray Dataset; a netCDF file (.nc) of
             these; or CSV files of CmdStan, one a chain. Variables that are no parameters are
             ignored.
-        store: a directory to keep the run in; a run of the same model and settings that came to
-            its end there, be it that of its budget, is read from it instead of sampled again.
+        store: a directory to keep the run in, block by block: whatever ends it, running it again
+            goes on where it was, to the same bits. A run that came to its end, be it that of its
+            budget, is read from there; another model, data, seed or setting is refused.
+        executor: where rungs that can run side by side are run when their blocks are dear enough
+            to be sent: "loky" for processes of this machine, "dask" or the address of a
+            scheduler, a Dask client, or any `concurrent.futures.Executor`; in this process if not
+            given. The bits are the same.
         progress: True or False to show progress or not, or a function of (stage, done, total);
             shown on a terminal if not given.
     """
@@ -129,7 +135,7 @@ def evidence(
         if draws is not None:
             users = unconstrain_draws(model, draws)
             problem = Problem(Evidence, (model,), settings, users)
-        return cast(Evidence, find_result(problem, store, progress))
+        return cast(Evidence, find_result(problem, store, progress, executor))
 
 
 def log_bayes_factor(
@@ -148,6 +154,7 @@ def log_bayes_factor(
     kernel: str = Settings.kernel,
     search: Effort | int = Settings.search,
     store: str | FilePath | None = None,
+    executor: Any = None,
     progress: Progress | bool | None = None,
 ) -> LogRatio:
     """log z_a - log z_b by a direct path between two models of one dimension (model switch).
@@ -174,4 +181,4 @@ def log_bayes_factor(
     problem = Problem(LogRatio, (model_a, model_b), settings)
     _ = problem.known_path  # raises where the two cannot be joined
     with computing():
-        return cast(LogRatio, find_result(problem, store, progress))
+        return cast(LogRatio, find_result(problem, store, progress, executor))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path as FilePath
-from typing import cast
+from typing import Any, cast
 
 from refti import progress as reporters
 from refti.checks.ended import Ended
@@ -24,6 +24,7 @@ from refti.run.plan import make_plan
 from refti.run.prior_integral import integrate_prior
 from refti.run.problem import Problem
 from refti.run.rounds import RunState, run_rounds
+from refti.run.spread_blocks import spreading
 from refti.run.store.kept_run import open_run
 from refti.run.store.memory import NoStore, StoreMemory
 from refti.run.witness import second_estimate
@@ -33,15 +34,19 @@ from refti.sampling.metering import Meter, OutOfBudgetError
 
 
 def find_result(
-    problem: Problem, store: str | FilePath | None, progress: Progress | bool | None
+    problem: Problem,
+    store: str | FilePath | None,
+    progress: Progress | bool | None,
+    executor: Any = None,
 ) -> Evidence | LogRatio:
     """The result of a problem; with a store, read if it is finished there, or gone on with."""
-    with reporters.reporting(progress) as report:
+    with reporters.reporting(progress) as report, spreading(problem, executor) as spread:
         if store is None:
-            return run(problem, report, NoStore())
+            return run(problem, report, NoStore(spread))
         with open_run(store, problem, report) as kept:
             if kept.result is None:
-                kept.keep(run(problem, kept.report, kept.memory))
+                memory = replace(kept.memory, spread=spread)
+                kept.keep(run(problem, kept.report, memory))
             assert kept.result is not None
             return kept.result
 

@@ -166,6 +166,16 @@ class StoreTuning:
     )
 
 
+@dataclass(frozen=True)
+class SpreadTuning:
+    """When blocks are run in other processes."""
+
+    least_seconds: float = tuned(
+        0.2, "of a block: below, a whole run takes less than processes take to start and compile"
+    )
+    worth: float = tuned(10.0, "times what sending costs that a block must cost, to be sent")
+
+
 PILOT = PilotTuning()
 KERNEL_CHOICE = KernelChoiceTuning()
 COORDINATES_CHOICE = CoordinatesChoiceTuning()
@@ -173,3 +183,4 @@ REFERENCE_CHOICE = ReferenceChoiceTuning()
 ROUNDS = RoundsTuning()
 WITNESS = WitnessTuning()
 STORE = StoreTuning()
+SPREAD = SpreadTuning()

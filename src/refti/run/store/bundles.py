@@ -161,6 +161,10 @@ class Bundles:
             total.update(f"{name} {self._where[name][1].sha256}\n".encode())
         return total.hexdigest()
 
+    def entry(self, name: str) -> Entry:
+        """What is known of a content that is there."""
+        return self._where[name][1]
+
     def __contains__(self, name: str) -> bool:
         return name in self._where
 

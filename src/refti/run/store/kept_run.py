@@ -15,7 +15,7 @@ from refti.progress import Progress
 from refti.results.files import write_json
 from refti.results.result import Evidence, LogRatio
 from refti.results.saved import load
-from refti.results.saving import save_result
+from refti.results.saving import digest_of, save_result
 from refti.run.problem import Problem
 from refti.run.store.bundles import Bundles, remove_leftovers
 from refti.run.store.directory import (
@@ -126,7 +126,8 @@ def open_run(path: Any, problem: Problem, report: Progress) -> Iterator[KeptRun]
 
 def _begin(folder: Path, identity: dict[str, Any]) -> None:
     try:
-        write_json(folder / MANIFEST, {**identity, **circumstances()})
+        record = {**identity, **circumstances()}
+        write_json(folder / MANIFEST, {**record, "digest": digest_of(record)})
     except OSError as error:
         raise StoreError(f"{folder} cannot be written to: {error}.") from error
     log_event(folder, "begun")
