@@ -138,7 +138,8 @@ def require_same_run(folder: Path, found: Mapping[str, Any], wanted: Mapping[str
     if isinstance(found.get("settings"), Mapping):
         # Settings that there were none of then had the values that are the default now.
         found = {**found, "settings": {**Settings().record(), **found["settings"]}}
-    if found.get("versions", {}).get("jax") != version("jax"):
+    versions = found.get("versions")
+    if not isinstance(versions, Mapping) or versions.get("jax") != version("jax"):
         wanted = {**wanted, "models": [_without_program(one) for one in wanted["models"]]}
     for field, there, here in _differences("", found, wanted):
         raise StoreError(
