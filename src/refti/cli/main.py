@@ -57,9 +57,8 @@ def main() -> None:
     except click.ClickException as error:
         code = _tell(BAD_INPUT, "UsageError", _usage(error))
     except (RefTIError, OSError) as error:
-        if SIGNALS.heard and not isinstance(
-            error, StoppedEarlyError
-        ):  # a compiler that Ctrl-C ended too, and the like
+        if SIGNALS.heard and not isinstance(error, StoppedEarlyError):
+            # Of a compiler that Ctrl-C ended as well, and the like.
             code = _tell(STOPPED_EARLY, "Interrupted", "Stopped; finished results are kept.")
         else:
             code = _tell_error(error)
@@ -67,7 +66,8 @@ def main() -> None:
 
 
 def _tell_error(error: RefTIError | OSError) -> int:
-    message = in_command_line_words(str(error))
+    # Settings of a study are given by the names that Python has for them.
+    message = in_command_line_words(str(error)) if sys.argv[1:2] == ["run"] else str(error)
     if isinstance(error, StoppedEarlyError):
         return _tell(STOPPED_EARLY, type(error).__name__, message, stage=error.stage)
     return _tell(BAD_INPUT, type(error).__name__, message)
