@@ -13,6 +13,7 @@ from refti.cli.compare import compare
 from refti.cli.doctor import doctor
 from refti.cli.exit_codes import BAD_INPUT, IN_WORDS, STOPPED_EARLY
 from refti.cli.init import init
+from refti.cli.printing import say
 from refti.cli.reproduce import reproduce
 from refti.cli.run import run
 from refti.cli.status import status
@@ -75,7 +76,7 @@ def _tell_error(error: RefTIError | OSError) -> int:
 
 def _tell(code: int, kind: str, message: str, **more: Any) -> int:
     """Tells an error in words, and as JSON to whoever asked for JSON; returns the exit code."""
-    click.echo(f"refti: {message}", err=True)
+    say(f"refti: {message}")
     if "--json" in sys.argv[1:]:
         error = {"kind": kind, "message": message, **more}
         click.echo(json.dumps({"error": error, "exit_code": code}, indent=2))
