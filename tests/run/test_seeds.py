@@ -12,4 +12,4 @@ def test_every_model_has_its_own_and_keeps_it():
     assert all(0 <= seed < 2**63 for seed in seeds)
     assert seeds[7] == seed_of_model(1, "m7") != seed_of_model(2, "m7")
     # As written down: results that are kept were made with it.
-    assert seed_of_model(0, "wide") == 0x697ccc136a868e66 // 2  # of sha256("0\0wide")
+    assert seed_of_model(0, "wide") == 0x697CCC136A868E66 // 2  # of sha256("0\0wide")

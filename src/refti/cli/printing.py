@@ -27,10 +27,12 @@ def print_json(value: Any) -> None:
 
 
 def say(message: str) -> None:
-    """Tells something that is no result, on standard error."""
+    """Tells something that is no result, on standard error; in one line where it is a log."""
     from refti.results.text import wrapped
 
-    click.echo("\n".join(wrapped(message, terminal_width(sys.stderr))), err=True)
+    if sys.stderr.isatty():
+        message = "\n".join(wrapped(message, terminal_width(sys.stderr)))
+    click.echo(message, err=True)
 
 
 def print_results(
