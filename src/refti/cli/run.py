@@ -70,11 +70,11 @@ def run(
     require_files(chosen, *draws, *([prior_program] if prior_program else []))
     folders = {name: _folder(store, name, len(names)) for name in names}
     require_store(folders.values())
-    settings = _settings(options, rungs, exponent)
     for_stan = {"prior": prior_program, "check_prior": options["check_prior"]}
     if solver_limit is not None:
         for_stan["solver_limit"] = solver_limit
     with Display(quiet=quiet) as display:
+        settings = _settings(options, rungs, exponent)
         try:
             models = dict(zip(names, load_models(chosen, display, **for_stan), strict=True))
         except KeyboardInterrupt:

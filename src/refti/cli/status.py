@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -10,7 +11,8 @@ import click
 from refti.cli.exit_codes import PASSED
 from refti.cli.printing import print_json
 from refti.errors import StoreError
-from refti.results.text import plus_minus, printable, table
+from refti.progress import terminal_width
+from refti.results.text import fitted_table, plus_minus, printable
 from refti.run.store.status import FINISHED, Status, find_runs, read_status
 
 
@@ -34,7 +36,8 @@ def status(runs: tuple[Path, ...], as_json: bool) -> int:
         print_json({"runs": [asdict(one) for one in found], "missing": [str(m) for m in missing]})
     elif found:
         header = ("run", "state", "log z", "stage", "files", "MB")
-        click.echo("\n".join(table(header, map(_row, found), words=(0, 1, 3))))
+        rows, width = [_row(one) for one in found], terminal_width(sys.stdout)
+        click.echo("\n".join(fitted_table(header, rows, width, words=(0, 1, 3), spare=(4, 5))))
     if missing:
         names = ", ".join(printable(name) for name in missing)
         raise StoreError(f"No refti run in {names} (run.json).")
