@@ -152,7 +152,8 @@ def _rungs(samples: Sequence[LegSample]) -> tuple[RungSummary, ...]:
 
 def _posterior(model: Model, x: np.ndarray) -> xarray.Dataset:
     chains, count, dim = x.shape
-    values = model.space.constrain_all(x.reshape(-1, dim))
+    points = x.reshape(-1, dim)
+    values = model.space.constrain_all(points) | model.space.derived_all(points)
     return xarray.Dataset(
         {
             name: (

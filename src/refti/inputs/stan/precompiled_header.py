@@ -12,7 +12,7 @@ from refti.inputs.stan.cache import COMPLETE
 from refti.inputs.stan.compiler import Compiler
 from refti.inputs.stan.tuning import TUNING
 
-FILES = ("precompiled.hpp", "program.hpp")
+FILES = ("precompiled.hpp", "program.hpp", "same_bits.hpp")
 
 
 @dataclass(frozen=True)

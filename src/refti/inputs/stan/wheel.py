@@ -15,7 +15,14 @@ from refti.inputs.stan.precompiled_header import PrecompiledHeader
 from refti.inputs.stan.program import Program, stan_version
 
 NATIVE = Path(__file__).parent / "native"
-SOURCES = ("core.cpp", "generated.cpp", "precompiled.hpp", "program.hpp", "solvers.hpp")
+SOURCES = (
+    "core.cpp",
+    "generated.cpp",
+    "precompiled.hpp",
+    "program.hpp",
+    "same_bits.hpp",
+    "solvers.hpp",
+)
 LIBRARY = "program.so"
 LIBRARIES = ("tbb", "sundials_cvodes", "sundials_idas", "sundials_kinsol", "sundials_nvecserial")
 FLAGS = (
