@@ -1,10 +1,13 @@
 """Stan programs: the same density as elsewhere, the user's names, and clear words on bad input."""
 
+import dataclasses
 import json
+import os
 import pickle
 import shutil
 import stat
 import threading
+import time
 from pathlib import Path
 
 import jax
@@ -16,7 +19,7 @@ from scipy import stats
 
 import refti
 from refti.cli.main import commands
-from refti.inputs.stan import cache, compiler, toolchain
+from refti.inputs.stan import cache, cache_care, compiler, toolchain
 from refti.inputs.stan.data import to_json
 from refti.inputs.stan.precompiled_header import PrecompiledHeader
 from refti.inputs.stan.program import read_program
@@ -425,8 +428,78 @@ class TestCache:
         folder = cache.cache_folder()
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         folder.chmod(0o777)
-        with pytest.raises(refti.ModelError, match="others can write"):
+        with pytest.raises(
+            refti.ModelError, match=r"planted.*Delete the whole cache, rm -r .*chmod"
+        ):
             cache.cache_folder()
+
+    @staticmethod
+    def make(folder: Path) -> None:
+        (folder / "program.so").write_text("whole")
+
+    def test_a_file_of_the_same_size_with_other_contents_is_made_again(self, tmp_path: Path):
+        folder = cache.make_once(tmp_path / "x", self.make)
+        (folder / "program.so").write_text("plant")
+        cache.make_once(folder, self.make)
+        assert (folder / "program.so").read_text() == "whole"
+
+    @pytest.mark.parametrize("name", ["program.so", cache.COMPLETE, "added"])
+    def test_a_file_that_others_own_or_can_write_to_is_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    ):
+        folder = cache.make_once(tmp_path / "x", self.make)
+        (folder / name).touch()
+        (folder / name).chmod(0o666)
+        with pytest.raises(refti.ModelError, match=f"{name} is in the cache.*Delete the whole"):
+            cache.make_once(folder, self.make)
+        (folder / name).chmod(0o600)
+        theirs = os.getuid() + 1
+        real = Path.lstat
+
+        def lstat(path: Path) -> os.stat_result:
+            found = real(path)
+            if path.name != name:
+                return found
+            return os.stat_result((*found[:4], theirs, *found[5:10]))
+
+        monkeypatch.setattr(Path, "lstat", lstat)
+        with pytest.raises(refti.ModelError, match=f"{name} is in the cache.*Delete the whole"):
+            cache.make_once(folder, self.make)
+
+    def test_a_link_to_elsewhere_is_refused(self, tmp_path: Path):
+        folder = cache.make_once(tmp_path / "x", self.make)
+        (folder / "program.so").rename(tmp_path / "elsewhere")
+        (folder / "program.so").symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(refti.ModelError, match="Delete the whole"):
+            cache.make_once(folder, self.make)
+
+    def test_it_is_kept_small_and_tells_what_it_holds(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("REFTI_CACHE", str(tmp_path))
+        small = dataclasses.replace(TUNING, most_cache_megabytes=2.5)
+        monkeypatch.setattr(cache_care, "TUNING", small)
+        assert cache_care.report_cache().programs == 0
+
+        def large(folder: Path) -> None:
+            (folder / "program.so").write_bytes(bytes(1_000_000))
+
+        folders = [
+            cache.make_once(cache.cache_folder() / "key" / f"p{age}", large) for age in range(4)
+        ]
+        for age, folder in enumerate(folders):
+            used = time.time() - 3700 * (3 - age)
+            os.utime(folder / cache.COMPLETE, (used, used))
+        assert str(cache_care.report_cache()).startswith("4 compiled Stan programs in")
+        # The two used longest ago go; the one at hand would stay in any case.
+        assert cache_care.bound_cache(folders[3]) == folders[:2]
+        found = cache_care.report_cache()
+        assert (found.programs, found.foreign) == (2, ())
+        assert found.megabytes == pytest.approx(2, abs=0.1)
+        (folders[3] / "program.so").chmod(0o666)
+        assert "delete the cache, rm -r" in str(cache_care.report_cache())
+        assert cache_care.clear_cache() == pytest.approx(2, abs=0.1)
+        assert not cache.cache_place().exists()
 
 
 class TestBridgeStan:

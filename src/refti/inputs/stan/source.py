@@ -14,6 +14,7 @@ import numpy as np
 
 from refti import progress as reporters
 from refti.errors import ModelError, SettingsError
+from refti.inputs.stan.cache import cache_place
 from refti.inputs.stan.data import Data, read_data, to_json
 from refti.inputs.stan.density import BatchEvaluator, PointDensity, load_batch_library
 from refti.inputs.stan.library import Library
@@ -189,7 +190,8 @@ def _build_all(
     with reporters.reporting(progress) as report, ThreadPoolExecutor(1) as beside:
         native = beside.submit(load_batch_library)
         for one, text in zip(programs, data, strict=True):
-            begin = partial(report, f"compiling {one.name} (half a minute the first time)", 0, 1)
+            stage = f"compiling {one.name} (half a minute the first time; kept in {cache_place()})"
+            begin = partial(report, stage, 0, 1)
             libraries.append(Library(toolchain.build(one, begin), text))
         native.result()
     return libraries

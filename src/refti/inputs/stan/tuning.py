@@ -21,6 +21,12 @@ class StanTuning:
         "right-hand sides of differential equations that one density may ask for: tens of times "
         "what solvers take near most data, and some hundredths of a second",
     )
+    most_cache_megabytes: float = tuned(
+        3000.0, "of compiled programs, 2 to 20 each, and of the header of 800 beside them"
+    )
+    kept_seconds: float = tuned(
+        3600.0, "for which a program is kept after its use, however large the cache is"
+    )
     most_derived: int = tuned(
         50_000_000,
         "numbers of transformed parameters and generated quantities in a result: 400 MB",
