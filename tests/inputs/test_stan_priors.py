@@ -161,6 +161,11 @@ def test_missing_data_are_drawn_beside_those_that_are_there():
         (GIVEN + "b ~ normal(0, 1);", "ordered[4] b;", {"b": -lgamma(5)}),
         (GIVEN + "b ~ normal(0, 1);", "positive_ordered[2] b;", {"b": 2 * HALF - lgamma(3)}),
         (GIVEN + "b ~ uniform(0, 10);", "real<lower=0, upper=5> b;", {"b": HALF}),
+        (
+            GIVEN + "b[{1, 3}] ~ normal(0, 5); b[{2}] ~ exponential(1);",
+            "array[N] real<lower=0> b;",
+            {"b": 2 * HALF},
+        ),
         (GIVEN + "b ~ beta(2, 2);", "real<lower=0.5, upper=1> b;", {"b": HALF}),
     ],
 )

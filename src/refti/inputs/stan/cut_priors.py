@@ -53,6 +53,9 @@ def log_mass(
 
     It is 0 where nothing is cut off, and None where that depends on parameters or is not known.
     """
+    between = tuple(declared.bounds.get(side) for side in ("lower", "upper"))
+    if distribution == "uniform" and tuple(arguments) == between:
+        return 0.0  # whatever the bounds depend on
     lower, upper = (_bound(declared, side, known) for side in ("lower", "upper"))
     if declared.kind == "positive_ordered":
         lower = 0.0

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from itertools import zip_longest
+from math import prod
+from typing import Any, Literal
 
 from refti.inputs.stan import cut_priors, syntax
 from refti.inputs.stan.declarations import Declared
@@ -51,17 +53,13 @@ class Priors:
     beside_data: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class _Range:
-    """Elements of the first dimension that a density is of; all of them where it has no end."""
-
-    first: int
-    last: int | None
+Elements = frozenset[int] | Literal["all"]
+"""Elements of the first dimension that a density is of."""
 
 
 def read_priors(code: Code, known: Mapping[str, Any]) -> Priors:
     """What the text of a program tells of its priors, with its data known."""
-    drawn: dict[str, list[tuple[Factor, _Range | None]]] = {name: [] for name in code.parameters}
+    drawn: dict[str, list[tuple[Factor, Elements | None]]] = {name: [] for name in code.parameters}
     beside_data: set[str] = set()
     touched: set[str] = set()
     for factor in code.factors:
@@ -114,12 +112,12 @@ def _other_factors(code: Code, name: str, drawn: list[Factor]) -> bool:
     return False
 
 
-def _placed(code: Code, factor: Factor, known: Mapping[str, Any]) -> dict[str, _Range | None]:
+def _placed(code: Code, factor: Factor, known: Mapping[str, Any]) -> dict[str, Elements | None]:
     """The parameters that stand on the left of a density as they are, and which elements.
 
     None stands for elements that cannot be told from here.
     """
-    found: dict[str, _Range | None] = {}
+    found: dict[str, Elements | None] = {}
     for left in factor.lefts:
         if not factor.distribution and not factor.is_likelihood:
             continue
@@ -132,7 +130,7 @@ def _place(
     tokens: Tokens,
     loops: tuple[Loop, ...],
     known: Mapping[str, Any],
-    found: dict[str, _Range | None],
+    found: dict[str, Elements | None],
     seen: tuple[str, ...],
 ) -> None:
     while tokens and tokens[-1] == "'":
@@ -144,7 +142,7 @@ def _place(
     if syntax.is_one_call(tokens):
         if tokens[0] in _PLACING:
             whole_of_it = tokens[0].startswith("to_")
-            inner: dict[str, _Range | None] = {}
+            inner: dict[str, Elements | None] = {}
             for part in syntax.split(tokens[2:-1], ","):
                 _place(code, part, loops, known, inner, seen)
             append = tokens[0].startswith("append")
@@ -170,36 +168,44 @@ def _place(
 
 def _elements(
     declared: Declared, index: Tokens, loops: tuple[Loop, ...], known: Mapping[str, Any]
-) -> _Range | None:
+) -> Elements | None:
     """The elements that an index stands for over all turns of the loops about it."""
     if not index:
-        return _Range(1, None) if not loops else None
-    by_dimension = []
+        return "all" if not loops else None
+    found: list[Elements | None] = []
     used = []
-    sizes = declared.all_sizes
-    for dimension, part in enumerate(syntax.split(index[1:-1], ",")):
-        loop = next((loop for loop in loops if part == (loop.variable,)), None)
-        ends = (loop.first, loop.last) if loop else tuple(syntax.split(part, ":"))
-        if part in ((), (":",)):
-            by_dimension.append(_Range(1, None))
+    for part, size in zip_longest(syntax.split(index[1:-1], ","), declared.all_sizes):
+        if part in (None, (), (":",)):
+            found.append("all")
             continue
-        if loop:
-            used.append(loop)
-        first, last = (whole(end, known) for end in (ends[0], ends[-1]))
-        if len(ends) == 2 and dimension < len(sizes) and ends[1] == sizes[dimension] and first == 1:
-            by_dimension.append(_Range(1, None))
-        elif first is None or last is None:
-            return None
-        else:
-            size = whole(sizes[dimension], known) if dimension < len(sizes) else None
-            by_dimension.append(_Range(first, None if (first, last) == (1, size) else last))
-    complete = all(one == _Range(1, None) for one in by_dimension[1:])
-    return by_dimension[0] if complete and len(used) == len(loops) else None
+        loop = next((loop for loop in loops if part == (loop.variable,)), None)
+        used += [loop] if loop else []
+        ends = (loop.first, loop.last) if loop else tuple(syntax.split(part, ":"))
+        found.append(_elements_of(ends, size or (), known))
+    complete = all(one == "all" for one in found[1:])
+    return found[0] if complete and len(used) == len(loops) else None
+
+
+def _elements_of(
+    ends: tuple[Tokens, ...], size: Tokens, known: Mapping[str, Any]
+) -> Elements | None:
+    """The elements from a first to a last, of one index, or of a list such as {1, 3}."""
+    if len(ends) == 1 and ends[0][:1] == ("{",):
+        listed = [whole(one, known) for one in syntax.split(ends[0][1:-1], ",")]
+        distinct = frozenset(one for one in listed if one is not None)
+        return distinct if len(distinct) == len(listed) else None
+    first, last = (whole(end, known) for end in (ends[0], ends[-1]))
+    if len(ends) == 2 and first == 1 and ends[1] == size:
+        return "all"
+    if first is None or last is None:
+        return None
+    total = whole(size, known)
+    return "all" if (first, last) == (1, total) else frozenset(range(first, last + 1))
 
 
 def _log_mass(
     declared: Declared,
-    drawn: list[tuple[Factor, _Range | None]],
+    drawn: list[tuple[Factor, Elements | None]],
     known: Mapping[str, Any],
 ) -> float | None:
     """The log of the integral of a parameter's prior; None where the text does not tell."""
@@ -232,32 +238,26 @@ def _are_numbers(factor: Factor, known: Mapping[str, Any]) -> bool:
     return all(number(argument, known) is not None for argument in factor.arguments)
 
 
-def _covers_once(declared: Declared, ranges: list[_Range | None], known: Mapping[str, Any]) -> bool:
+def _covers_once(
+    declared: Declared, ranges: list[Elements | None], known: Mapping[str, Any]
+) -> bool:
     """Whether the densities are of all elements, and of none twice."""
     if any(one is None for one in ranges):
         return False
-    found = sorted((one for one in ranges if one), key=lambda one: one.first)
-    if len(found) == 1 and found[0] == _Range(1, None):
+    if ranges == ["all"]:
         return True
     sizes = declared.all_sizes
     size = whole(sizes[0], known) if sizes else None
-    reached = 0
-    for one in found:
-        if one.first != reached + 1 or one.last is None:
-            return False
-        reached = one.last
-    return reached == size
+    found = [element for one in ranges if one is not None and one != "all" for element in one]
+    return "all" not in ranges and size is not None and sorted(found) == list(range(1, size + 1))
 
 
-def _count(declared: Declared, elements: _Range | None, known: Mapping[str, Any]) -> int | None:
+def _count(declared: Declared, elements: Elements | None, known: Mapping[str, Any]) -> int | None:
     """How many numbers a density is of."""
     sizes = [whole(size, known) for size in declared.all_sizes]
-    if any(size is None for size in sizes) or elements is None:
+    if elements is None or any(size is None for size in sizes):
         return None
-    total = 1
-    for size in sizes[1:]:
-        total *= size or 0
-    if not sizes:
-        return 1
-    first = sizes[0] if elements.last is None else elements.last - elements.first + 1
-    return total * (first or 0)
+    counts = [size or 0 for size in sizes]
+    if elements != "all":
+        counts[0] = len(elements)
+    return prod(counts)
