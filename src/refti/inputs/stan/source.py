@@ -21,6 +21,7 @@ from refti.inputs.stan.library import Library
 from refti.inputs.stan.origin import origin_of
 from refti.inputs.stan.prior_of import checked_prior, read_known, require_no_flat
 from refti.inputs.stan.program import Program, read_program
+from refti.inputs.stan.solver_note import solver_note
 from refti.inputs.stan.space import StanSpace
 from refti.inputs.stan.split import SWITCH, with_switch
 from refti.inputs.stan.toolchain import Toolchain, find_toolchain
@@ -123,7 +124,7 @@ def from_stan(
         limits={"solver_limit": solver_limit},
         recipe=recipe,
         origin=origin,
-        notes=sizes.notes(uniform_priors),
+        notes=[*sizes.notes(uniform_priors), *solver_note(programs[0].code)],
     )
 
 

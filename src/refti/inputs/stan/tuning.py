@@ -21,6 +21,9 @@ class StanTuning:
         "right-hand sides of differential equations that one density may ask for: tens of times "
         "what solvers take near most data, and some hundredths of a second",
     )
+    coarse_tolerance: float = tuned(
+        2e-6, "of a solver, above which it is told: Stan's own is 1e-6 or finer"
+    )
     most_cache_megabytes: float = tuned(
         3000.0, "of compiled programs, 2 to 20 each, and of the header of 800 beside them"
     )
