@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from refti.checks.check import Check, at_most
+from refti.checks.check import Check, at_least, at_most
 from refti.checks.ended import Ended
 from refti.checks.tuning import TUNING
 from refti.estimators import Estimate
@@ -116,6 +116,17 @@ def check_search(still_growing: bool, sentence: str) -> Check:
         "new modes were still turning up when the search for them ended, or some were met so "
         f"rarely that others are likely to have been missed ({sentence}); look harder with "
         'search="thorough" or a number of evaluations, or bound the parameters',
+    )
+
+
+def check_point(value: float) -> Check:
+    """Whether the log density of a model without parameters is a number."""
+    return at_least(
+        "density",
+        float(np.isfinite(value)),
+        1.0,
+        "the model has no parameters, and its log density is not finite: it gives these data a "
+        "probability of zero, or none at all; check the data and the fixed values",
     )
 
 

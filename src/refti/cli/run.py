@@ -38,6 +38,8 @@ def run(
     data: tuple[Path, ...],
     prior_program: Path | None,
     solver_limit: int | None,
+    uniform_priors: str,
+    modernise: bool,
     store: Path | None,
     rungs: int | None,
     exponent: float | None,
@@ -71,6 +73,7 @@ def run(
     folders = {name: _folder(store, name, len(names)) for name in names}
     require_store(folders.values())
     for_stan = {"prior": prior_program, "check_prior": options["check_prior"]}
+    for_stan |= {"uniform_priors": uniform_priors, "modernise": modernise}
     if solver_limit is not None:
         for_stan["solver_limit"] = solver_limit
     with Display(quiet=quiet) as display:

@@ -58,6 +58,10 @@ class ReshapedSpace(Space):
         """The parameters' values [n, *shape] at latent coordinates x[n, dim]."""
         return self._space.constrain_all(from_latent(self._way, x)[0])
 
+    def derived_all(self, x: np.ndarray) -> dict[str, np.ndarray]:
+        """What else the model computes from the parameters at latent coordinates x[n, dim]."""
+        return self._space.derived_all(from_latent(self._way, x)[0])
+
     def unconstrain_all(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
         """The latent coordinates x[n, dim] of values [n, *shape]."""
         return to_latent(self._way, self._space.unconstrain_all(values))

@@ -80,7 +80,7 @@ def build_result(
         estimates=conclusion.estimates,
         checks=(*conclusion.checks, *checks),
         draws=tuple(sample.draws for sample in conclusion.samples),
-        posterior=_posterior(problem.model, conclusion.samples[-1].end_points),
+        posterior=posterior_of(problem.model, conclusion.samples[-1].end_points),
         cost=cost,
         settings=problem.settings.record(),
         found={**_found_on_path(state), **found},
@@ -150,9 +150,11 @@ def _rungs(samples: Sequence[LegSample]) -> tuple[RungSummary, ...]:
     )
 
 
-def _posterior(model: Model, x: np.ndarray) -> xarray.Dataset:
+def posterior_of(model: Model, x: np.ndarray) -> xarray.Dataset:
+    """The values at points x[chain, draw, dim], by the user's names."""
     chains, count, dim = x.shape
-    values = model.space.constrain_all(x.reshape(-1, dim))
+    points = x.reshape(-1, dim)
+    values = model.space.constrain_all(points) | model.space.derived_all(points)
     return xarray.Dataset(
         {
             name: (

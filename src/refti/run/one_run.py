@@ -21,6 +21,7 @@ from refti.run.counts import Counting, spent_before
 from refti.run.finish import build_result, check_run, told_by_models
 from refti.run.pilot import find_posterior, require_time
 from refti.run.plan import make_plan
+from refti.run.point import evaluate_point, is_point
 from refti.run.prior_integral import integrate_prior
 from refti.run.problem import Problem
 from refti.run.rounds import RunState, run_rounds
@@ -53,6 +54,8 @@ def find_result(
 
 def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Evidence | LogRatio:
     """The result of a run: pilot, plan, rounds, checks."""
+    if is_point(problem):
+        return evaluate_point(problem)
     settings = problem.settings
     seconds = float("inf") if settings.max_seconds is None else settings.max_seconds
     budget = Budget(seconds, settings.max_evaluations)

@@ -17,7 +17,11 @@ class SearchTuning:
     compared_points: int = tuned(3, "starts at which the compiled gradient is compared")
     compared_directions: int = tuned(8, "random directions along which it is compared there")
     compared_step: float = tuned(1e-5, "of the differences it is compared with, relative to x")
-    compared_tolerance: float = tuned(1e-4, "of the gradient's size, that it may be off by")
+    compared_tolerance: float = tuned(
+        0.03,
+        "of the gradient's size, that it may be off by: a gradient through a coarse solver is off "
+        "by some thousandths, which Metropolis steps correct, and those worth refusing by all of it",
+    )
     beside: float = tuned(1e-3, "how far off a point a gradient is looked at again, relative to x")
 
     # One mode, by gradients.
