@@ -27,6 +27,7 @@ from refti.results.result import Evidence, LogRatio, Result
 from refti.results.rungs import read_rung
 
 FORMAT = 2
+GROUPS = ("sample_stats", "log_likelihood", "observed_data")  # beside the posterior
 
 
 def save_result(result: Result, folder: Path, more: Mapping[str, bytes] | None = None) -> None:
@@ -39,6 +40,7 @@ def save_result(result: Result, folder: Path, more: Mapping[str, bytes] | None =
     files = {
         "draws.nc": netcdf_bytes(_draws(result)),
         "posterior.nc": netcdf_bytes(result.posterior),
+        **{f"{name}.nc": netcdf_bytes(group) for name, group in result.groups.items()},
         **(more or {}),
     }
     digests = {name: sha256(content) for name, content in files.items()}
@@ -133,6 +135,11 @@ def _read(record: Mapping[str, Any], folder: Path) -> Evidence | LogRatio:
         settings=dict(record["settings"]),
         found=dict(record["found"]),
         rungs=tuple(read_rung(parts) for parts in record["rungs"]),
+        groups={
+            name: read_netcdf(folder / f"{name}.nc", record["sha256"][f"{name}.nc"])
+            for name in GROUPS
+            if f"{name}.nc" in record["sha256"]
+        },
     )
 
 

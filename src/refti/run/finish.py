@@ -6,18 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import xarray
 
 from refti.checks.check import Check
 from refti.checks.of_run import check_modes, check_peak, check_search, check_solver, check_tails
 from refti.checks.pareto import pareto_shape
-from refti.draws.cost import Cost
-from refti.models.model import Model
 from refti.models.rejections import Rejections
 from refti.references.student import Student
 from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import RungSummary, summarise_rungs
 from refti.run.conclude import shares_of
+from refti.run.groups import Groups, gather_groups
 from refti.run.pilot import Peak
 from refti.run.problem import Problem
 from refti.run.rounding import check_bounds
@@ -69,10 +67,12 @@ def _check_peak(peak: Peak, log_z: float, dim: int) -> Check:
 
 
 def build_result(
-    state: RunState, *, checks: Sequence[Check], cost: Cost, found: Mapping[str, Any]
+    state: RunState, *, checks: Sequence[Check], meter: Meter, found: Mapping[str, Any]
 ) -> Evidence | LogRatio:
     """The state's conclusion, with the checks of the run and what it found."""
     problem, conclusion = state.problem, state.conclusion
+    own = problem.own_points(conclusion.samples[-1].end_points)
+    groups = gather_groups(problem.given[0], own, meter)
     chosen = conclusion.estimates[problem.settings.estimator]
     return problem.kind(
         value=chosen.value,
@@ -80,12 +80,17 @@ def build_result(
         estimates=conclusion.estimates,
         checks=(*conclusion.checks, *checks),
         draws=tuple(sample.draws for sample in conclusion.samples),
-        posterior=_posterior(problem.model, conclusion.samples[-1].end_points),
-        cost=cost,
+        posterior=groups.posterior,
+        cost=meter.spent,
         settings=problem.settings.record(),
-        found={**_found_on_path(state), **found},
+        found={**_found_on_path(state), **found, **_left_out(groups)},
         rungs=_rungs(conclusion.samples),
+        groups=groups.others,
     )
+
+
+def _left_out(groups: Groups) -> dict[str, Any]:
+    return {"left_out": dict(groups.left_out)} if groups.left_out else {}
 
 
 def told_by_models(problem: Problem, rejected: Rejections | None) -> dict[str, Any]:
@@ -140,18 +145,4 @@ def _rungs(samples: Sequence[LegSample]) -> tuple[RungSummary, ...]:
             acceptance=sample.acceptance,
             gradients=sample.gradients,
         )
-    )
-
-
-def _posterior(model: Model, x: np.ndarray) -> xarray.Dataset:
-    chains, count, dim = x.shape
-    values = model.space.constrain_all(x.reshape(-1, dim))
-    return xarray.Dataset(
-        {
-            name: (
-                ("chain", "draw", *(f"{name}_dim_{i}" for i in range(value.ndim - 1))),
-                value.reshape(chains, count, *value.shape[1:]),
-            )
-            for name, value in values.items()
-        }
     )

@@ -93,7 +93,7 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
     return build_result(
         state,
         checks=[check_end(ended), *checks],
-        cost=meter.spent,
+        meter=meter,
         found=told | {"ended": None if ended is None else ended.value},
     )
 

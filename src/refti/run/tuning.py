@@ -166,6 +166,15 @@ class StoreTuning:
     )
 
 
+@dataclass(frozen=True)
+class GroupsTuning:
+    """What a result keeps of the posterior beside the parameters."""
+
+    most_numbers: int = tuned(
+        20_000_000, "of derived values, or of log likelihoods, that are kept: 160 MB"
+    )
+
+
 PILOT = PilotTuning()
 KERNEL_CHOICE = KernelChoiceTuning()
 COORDINATES_CHOICE = CoordinatesChoiceTuning()
@@ -173,3 +182,4 @@ REFERENCE_CHOICE = ReferenceChoiceTuning()
 ROUNDS = RoundsTuning()
 WITNESS = WitnessTuning()
 STORE = StoreTuning()
+GROUPS = GroupsTuning()

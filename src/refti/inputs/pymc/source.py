@@ -17,6 +17,7 @@ from refti.inputs.pymc.agreement import (
 from refti.inputs.pymc.backends import TITLES, Backend, density
 from refti.inputs.pymc.faults import require_integrable
 from refti.inputs.pymc.graph import Graphs, read_graphs
+from refti.inputs.pymc.quantities import read_quantities
 from refti.inputs.pymc.space import PymcSpace
 from refti.models.density import Density, ProductDensity
 from refti.models.model import Model
@@ -51,7 +52,7 @@ def from_pymc(model: Any, *, backend: Literal["auto", "jax", "numba"] = "auto") 
         for name in BACKENDS if backend == "auto" else (backend,):
             prior, whole, fault = _try_backend(graphs, own, name)
             if whole is not None and fault is None:
-                return Model.assembled(
+                made = Model.assembled(
                     space,
                     whole,
                     prior=prior,
@@ -59,6 +60,7 @@ def from_pymc(model: Any, *, backend: Literal["auto", "jax", "numba"] = "auto") 
                     source=_describe_source(name, tried),
                     **_recipe(model, backend),
                 )
+                return made.with_quantities(read_quantities(graphs, name))
             tried.append(f"{fault}")
     raise ModelError(
         "The model cannot be evaluated as PyMC evaluates it. "
