@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -131,7 +132,8 @@ def _number_faults(settings: Settings) -> list[RefTIError]:
         if value is None and name == "max_seconds":
             continue
         most = np.inf if name == "target_error" else None
-        if not isinstance(value, int | float) or not value > least or value == most:
+        is_number = isinstance(value, Real) and not isinstance(value, bool)  # NumPy's among them
+        if not is_number or not value > least or value == most:
             faults.append(SettingsError(f"{name}= must be positive; got {value!r}."))
     return faults
 

@@ -109,7 +109,8 @@ def _build(model: Any) -> Graphs:
         model=model,
         names=tuple(rv.name for rv in model.free_RVs),
         shapes=shapes,
-        start=start.astype(np.float64),
+        # Of ordered variables that begin all alike PyMC's own start is not finite.
+        start=np.where(np.isfinite(start), start, 0.0).astype(np.float64),
         x=x,
         prior=_number(prior),
         likelihood=sum(map(_number, rest[free:])) if likelihood else None,

@@ -78,7 +78,7 @@ def from_callable(
     others |= shared_keywords(parameters, dim, start)
     with jax.enable_x64(True):
         begin = unconstrain_start(space, start, takes_vector=dim is not None)
-        rejections = _RejectionCounter()
+        rejections = RejectionCounter()
         factors: dict[str, _FunctionDensity] = {}
         for role, function in given.items():
             keywords = wanted_keywords(function, space)
@@ -134,7 +134,7 @@ class _Points:
         return jax.jit(jax.vmap(constrained))
 
 
-class _RejectionCounter:
+class RejectionCounter:
     """The points at which the user's code raised, counted from all threads."""
 
     def __init__(self) -> None:
@@ -161,7 +161,7 @@ class _FunctionDensity(ValueOnlyDensity):
     """One function of the user's as a density of unconstrained coordinates."""
 
     def __init__(
-        self, points: _Points, workers: Workers, rejections: _RejectionCounter, with_jacobian: bool
+        self, points: _Points, workers: Workers, rejections: RejectionCounter, with_jacobian: bool
     ):
         self.workers = workers
         self._points, self._rejections, self._with_jacobian = points, rejections, with_jacobian
