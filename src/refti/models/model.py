@@ -219,9 +219,7 @@ class Model:
                 "refti.Model(log_prior=, log_likelihood=)."
             )
         recipe = None if self.recipe is None else self.recipe.for_prior()
-        return self._changed(
-            density=self.prior, prior=None, recipe=recipe, quantities=NOTHING_ELSE
-        )
+        return self._changed(density=self.prior, prior=None, recipe=recipe, quantities=NOTHING_ELSE)
 
     def require_recipe(self) -> Recipe:
         """The recipe. Raises ModelError if there is none."""

@@ -10,12 +10,13 @@ import numpy as np
 from refti.checks.check import Check
 from refti.checks.of_run import check_modes, check_peak, check_search, check_solver, check_tails
 from refti.checks.pareto import pareto_shape
+from refti.draws.cost import Cost
 from refti.models.rejections import Rejections
 from refti.references.student import Student
 from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import RungSummary, summarise_rungs
 from refti.run.conclude import shares_of
-from refti.run.groups import Groups, gather_groups
+from refti.run.groups import Groups
 from refti.run.pilot import Peak
 from refti.run.problem import Problem
 from refti.run.rounding import check_bounds
@@ -67,12 +68,15 @@ def _check_peak(peak: Peak, log_z: float, dim: int) -> Check:
 
 
 def build_result(
-    state: RunState, *, checks: Sequence[Check], meter: Meter, found: Mapping[str, Any]
+    state: RunState,
+    *,
+    checks: Sequence[Check],
+    groups: Groups,
+    cost: Cost,
+    found: Mapping[str, Any],
 ) -> Evidence | LogRatio:
     """The state's conclusion, with the checks of the run and what it found."""
     problem, conclusion = state.problem, state.conclusion
-    own = problem.own_points(conclusion.samples[-1].end_points)
-    groups = gather_groups(problem.given[0], own, meter)
     chosen = conclusion.estimates[problem.settings.estimator]
     return problem.kind(
         value=chosen.value,
@@ -81,7 +85,7 @@ def build_result(
         checks=(*conclusion.checks, *checks),
         draws=tuple(sample.draws for sample in conclusion.samples),
         posterior=groups.posterior,
-        cost=meter.spent,
+        cost=cost,
         settings=problem.settings.record(),
         found={**_found_on_path(state), **found, **_left_out(groups)},
         rungs=_rungs(conclusion.samples),

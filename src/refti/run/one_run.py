@@ -19,6 +19,8 @@ from refti.run.choose_coordinates import choose_coordinates
 from refti.run.choose_kernel import choose_kernel, is_cut_up
 from refti.run.counts import Counting, spent_before
 from refti.run.finish import build_result, check_run, told_by_models
+from refti.run.groups import gather_groups
+from refti.run.more_draws import draw_posterior
 from refti.run.pilot import find_posterior, require_time
 from refti.run.plan import make_plan
 from refti.run.prior_integral import integrate_prior
@@ -72,6 +74,7 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
         engine = replace(engine, chains=pilot.chains, kernel=kernel, memory=memory.about(seen))
         state = run_rounds(replace(state, usage=meter.spent), engine)
         counting.sampled()
+        drawn = draw_posterior(state, engine)
     checks, ended = check_run(state, counting.stopped_share, meter), state.ended
     if settings.check_prior and problem.model.prior is not None and ended is None:
         try:
@@ -82,6 +85,7 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
     told = told_by_models(problem, counting.rejected)
     points = seen.own_points(state.conclusion.samples[-1].end_points)
     memory.probe(points)
+    groups = gather_groups(problem.given[0], seen.own_points(drawn), meter)
     if settings.witness:
         try:
             alone = partial(_run_alone, memory, "witness")
@@ -93,7 +97,8 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
     return build_result(
         state,
         checks=[check_end(ended), *checks],
-        meter=meter,
+        groups=groups,
+        cost=meter.spent,
         found=told | {"ended": None if ended is None else ended.value},
     )
 

@@ -33,9 +33,7 @@ def log_lkj_integral(n: int, eta: float) -> float:
     Lewandowski, Kurowicka and Joe (2009), equation 16, as a product over the n - 1 diagonals.
     """
     whole = lgamma(eta + 0.5 * (n - 1))
-    return sum(
-        0.5 * k * log(pi) + lgamma(eta + 0.5 * (n - 1 - k)) - whole for k in range(1, n)
-    )
+    return sum(0.5 * k * log(pi) + lgamma(eta + 0.5 * (n - 1 - k)) - whole for k in range(1, n))
 
 
 def _lkj(rv: Any, kind: str) -> Iterator[Correction]:
@@ -70,7 +68,7 @@ def _lkj_at_identity(rv: Any, kind: str) -> tuple[tuple[int, float], float]:
 
 
 def _ordered(rv: Any, transform: Any) -> Iterator[Correction]:
-    """Of draws alike and independent only one order in n! is kept, without dividing by its share."""
+    """Of draws that are alike only one order in n! is kept, and not divided by its share."""
     parts = getattr(transform, "transform_list", [transform])
     if not any(type(part).__name__ == "Ordered" for part in parts):
         return

@@ -191,9 +191,7 @@ class _FunctionProduct(ValueOnlyDensity):
         return total
 
 
-def _try_function(
-    call: Call, points: _Points, start: np.ndarray, processes: int | None
-) -> Workers:
+def _try_function(call: Call, points: _Points, start: np.ndarray, processes: int | None) -> Workers:
     """Where the function is called from now on, after it was seen to work.
 
     Raises ModelError if it does not. It is called in another process first, which it may crash.
