@@ -15,6 +15,7 @@ from refti.errors import SamplingError
 from refti.models.batching import may_run_side_by_side
 from refti.progress import Progress
 from refti.results.result import Evidence, LogRatio
+from refti.run.budget import spent_budget
 from refti.run.choose_coordinates import choose_coordinates
 from refti.run.choose_kernel import choose_kernel, is_cut_up
 from refti.run.counts import Counting, spent_before
@@ -79,7 +80,9 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
     if settings.check_prior and problem.model.prior is not None and ended is None:
         try:
             alone = partial(_run_alone, memory, "prior")
-            checks.append(check_prior_integral(integrate_prior(problem, meter, alone)))
+            integral = integrate_prior(problem, meter, alone)
+            why_not = spent_budget(settings, meter) if meter.exhausted else ""
+            checks.append(check_prior_integral(integral, problem.given[0].source, why_not))
         except KeyboardInterrupt:  # may not cost the result that is there already
             ended = Ended.INTERRUPTED
     told = told_by_models(problem, counting.rejected)
@@ -96,7 +99,7 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
             ended = Ended.INTERRUPTED
     return build_result(
         state,
-        checks=[check_end(ended), *checks],
+        checks=[check_end(ended, spent_budget(settings, meter)), *checks],
         groups=groups,
         cost=meter.spent,
         found=told | {"ended": None if ended is None else ended.value},
@@ -124,8 +127,7 @@ def _explore(problem: Problem, engine: Engine) -> RunState:
         return RunState(reshaped.problem, replace(plan, coordinates=reshaped.reason))
     except OutOfBudgetError:
         raise SamplingError(
-            "The budget was spent before the posterior was found. Raise max_seconds= or "
-            "max_evaluations=."
+            f"The posterior was not found before {spent_budget(problem.settings, engine.meter)}."
         ) from None
 
 
