@@ -24,6 +24,9 @@ class CheckTuning:
     )
     most_tail_shape: float = tuned(0.7, "Pareto k of weights, as Vehtari et al. (2024) advise")
     least_support: float = tuned(0.01, "share of a leg's start inside the support of its end")
+    told_not_a_number: float = tuned(
+        0.01, "share of the reference's draws with NaN above which the result says so, if trusted"
+    )
     most_not_a_number: float = tuned(0.5, "share of the reference's draws where the density is NaN")
     peak_allowance: float = tuned(
         10.0, "nats beside the dimension by which a peak may stand above the draws"

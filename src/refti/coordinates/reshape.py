@@ -38,13 +38,13 @@ class PulledBackValues(ValueOnlyDensity):
     def __init__(self, density: ValueOnlyDensity, way: Map):
         self._density, self._way = density, way
 
-    def log_densities(self, x: np.ndarray) -> np.ndarray:
+    def log_densities(self, x: np.ndarray, deadline: float | None = None) -> np.ndarray:
         """The log densities at latent points x[n, dim]."""
         if len(x) == 0:
             return np.zeros(0)
         with jax.enable_x64(True):
             there, log_jacobian = from_latent(self._way, x)
-        return self._density.log_densities(there) + log_jacobian
+        return self._density.log_densities(there, deadline) + log_jacobian
 
 
 class ReshapedSpace(Space):
@@ -57,10 +57,6 @@ class ReshapedSpace(Space):
     def constrain_all(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """The parameters' values [n, *shape] at latent coordinates x[n, dim]."""
         return self._space.constrain_all(from_latent(self._way, x)[0])
-
-    def derived_all(self, x: np.ndarray) -> dict[str, np.ndarray]:
-        """What else the model computes from the parameters at latent coordinates x[n, dim]."""
-        return self._space.derived_all(from_latent(self._way, x)[0])
 
     def unconstrain_all(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
         """The latent coordinates x[n, dim] of values [n, *shape]."""

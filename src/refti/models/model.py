@@ -14,6 +14,7 @@ from jaxtyping import Array, Float
 from refti.errors import ModelError
 from refti.models.batching import log_densities
 from refti.models.density import Density, ProductDensity, ValueOnlyDensity
+from refti.models.quantities import NOTHING_ELSE, Quantities
 from refti.models.recipe import Recipe
 from refti.models.rejections import Rejections
 from refti.models.space import Shaped, Space, SupportedSpace
@@ -55,6 +56,7 @@ class Model:
         origin: what the model was made from, such as the names and sha256 of a program and its
             data, as values that JSON can hold; None where nothing but the density is known.
         notes: sentences that a reader of the evidence has to know of the model.
+        quantities: what is known of draws and data beside the parameters, for the result.
     """
 
     space: Space
@@ -68,6 +70,7 @@ class Model:
     no_recipe: str
     origin: Mapping[str, Any] | None
     notes: tuple[str, ...]
+    quantities: Quantities
 
     def __init__(
         self,
@@ -149,6 +152,7 @@ class Model:
             no_recipe="" if recipe is not None else no_recipe,
             origin=None,
             notes=(),
+            quantities=NOTHING_ELSE,
         )
 
     @property
@@ -215,7 +219,7 @@ class Model:
                 "refti.Model(log_prior=, log_likelihood=)."
             )
         recipe = None if self.recipe is None else self.recipe.for_prior()
-        return self._changed(density=self.prior, prior=None, recipe=recipe)
+        return self._changed(density=self.prior, prior=None, recipe=recipe, quantities=NOTHING_ELSE)
 
     def require_recipe(self) -> Recipe:
         """The recipe. Raises ModelError if there is none."""
@@ -229,6 +233,10 @@ class Model:
     def with_recipe(self, recipe: Recipe) -> Model:
         """The same model with another way to make it again."""
         return self._changed(recipe=recipe, no_recipe="")
+
+    def with_quantities(self, quantities: Quantities) -> Model:
+        """The same model with more known of its draws and data."""
+        return self._changed(quantities=quantities)
 
     def _changed(self, **fields: Any) -> Model:
         changed = object.__new__(Model)

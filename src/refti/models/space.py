@@ -66,11 +66,6 @@ class Space(ABC):
     def unconstrain_all(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
         """The coordinates x[n, dim] of values [n, *shape]. Raises ModelError if any is outside."""
 
-    def derived_all(self, x: np.ndarray) -> dict[str, np.ndarray]:
-        """What else the model computes from the parameters [n, *shape], by name; nothing here."""
-        del x
-        return {}
-
     def round_trip(self, x: np.ndarray) -> np.ndarray:
         """The coordinates of the values at x[n, dim], rounded as they are; NaN where none.
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # reading what stands in a run directory must not wait for it
     import xarray
 
 LARGEST_JSON = 256 * 2**20  # bytes
+SLASH = "\u2215"  # the sign of division, which stands for a slash in the names of a file
+SLASHES = "names_with_slashes"
 HEADERS = 2**20  # bytes of a netCDF file that hold no values, at the most
 
 
@@ -82,7 +84,14 @@ def read_plain_file(path: Path, most: float = math.inf) -> bytes:
 
 
 def netcdf_bytes(dataset: xarray.Dataset) -> bytes:
-    """The dataset as a file, made in memory: on a full disk the HDF5 library may crash."""
+    """The dataset as a file, made in memory: on a full disk the HDF5 library may crash.
+
+    In the file a slash would be a folder, so names that have one are written with another sign.
+    """
+    names = [str(name) for name in {*dataset.variables, *dataset.dims} if "/" in str(name)]
+    if names:
+        dataset = dataset.rename({name: name.replace("/", SLASH) for name in names})
+        dataset = dataset.assign_attrs({SLASHES: sorted(names)})
     content = dataset.to_netcdf(engine="h5netcdf")
     return bytes(content)
 
@@ -105,7 +114,10 @@ def read_netcdf(path: Path, digest: str) -> xarray.Dataset:
                 f"{path} has {len(content):,} bytes and claims to hold {dataset.nbytes:,}. "
                 "Make the run again in a new directory."
             )
-        return dataset.load()
+        dataset = dataset.load()
+    changed = dataset.attrs.pop(SLASHES, [])
+    names = [changed] if isinstance(changed, str) else [str(name) for name in changed]
+    return dataset.rename({name.replace("/", SLASH): name for name in names})
 
 
 def sha256(content: bytes) -> str:

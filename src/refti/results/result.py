@@ -16,6 +16,7 @@ from refti.draws.cost import Cost
 from refti.draws.draws import Draws
 from refti.errors import NotTrustedError, SettingsError
 from refti.estimators import Estimate
+from refti.results.inference_data import to_inference_data
 from refti.results.rungs import RungSummary
 from refti.results.saving import save_result
 from refti.results.text import plus_minus, search_line
@@ -36,6 +37,8 @@ class Result:
         settings: what was asked for, as plain values.
         found: what the run found and chose by itself, as plain values.
         rungs: what became of every rung.
+        groups: what is known of the draws beside the posterior, by ArviZ's names: sample_stats,
+            log_likelihood and observed_data where the model's language tells them.
     """
 
     value: float
@@ -48,6 +51,7 @@ class Result:
     settings: Mapping[str, Any]
     found: Mapping[str, Any] = field(default_factory=dict)
     rungs: tuple[RungSummary, ...] = ()
+    groups: Mapping[str, xarray.Dataset] = field(default_factory=dict)
 
     @property
     def trusted(self) -> bool:
@@ -73,6 +77,15 @@ class Result:
             raise NotTrustedError(f"The result is not to be trusted. {reasons}.", self)
         return self
 
+    def to_inference_data(self) -> Any:
+        """The draws as ArviZ takes them, with the names, dims and coords that the model gave.
+
+        An `arviz.InferenceData`, or an xarray DataTree with ArviZ 1 and later: posterior (with
+        deterministics), sample_stats, log_likelihood and observed_data, the latter where the model
+        was written in PyMC or NumPyro.
+        """
+        return to_inference_data(self.posterior, self.groups)
+
     def to_dict(self) -> dict[str, Any]:
         """Everything but the draws, as plain values."""
         estimates = {
@@ -95,12 +108,13 @@ class Result:
         }
 
     def save(self, path: str | Path) -> None:
-        """Writes the result to a new directory: result.json, draws.nc and posterior.nc.
+        """Writes the result to a new directory: result.json, draws.nc, posterior.nc, other groups.
 
         The JSON file comes last and holds the digests of all of them, so a result is there whole
         or not at all. `refti.load(path)` brings it back.
         """
-        save_result(Path(path), self.to_dict(), self.draws, self.posterior)
+        groups = {"posterior": self.posterior, **self.groups}
+        save_result(Path(path), self.to_dict(), self.draws, groups)
 
     def __str__(self) -> str:
         low, high = self.interval()

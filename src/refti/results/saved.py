@@ -16,6 +16,8 @@ from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import read_rung
 from refti.results.saving import FORMAT, digest_of
 
+GROUPS = ("sample_stats", "log_likelihood", "observed_data")  # beside the posterior
+
 
 def load(path: str | Path) -> Evidence | LogRatio:
     """The result that save() or store= left in a directory."""
@@ -72,6 +74,11 @@ def _read(record: Mapping[str, Any], folder: Path) -> Evidence | LogRatio:
         settings=dict(record["settings"]),
         found=dict(record["found"]),
         rungs=tuple(read_rung(parts) for parts in record["rungs"]),
+        groups={
+            name: read_netcdf(folder / f"{name}.nc", record["sha256"][f"{name}.nc"])
+            for name in GROUPS
+            if f"{name}.nc" in record["sha256"]
+        },
     )
 
 

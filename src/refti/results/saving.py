@@ -19,7 +19,7 @@ def save_result(
     folder: Path,
     record: Mapping[str, Any],
     draws: Sequence[Draws],
-    posterior: xarray.Dataset,
+    groups: Mapping[str, xarray.Dataset],
     more: Mapping[str, bytes] | None = None,
 ) -> None:
     """Writes a result to a folder that has none.
@@ -28,14 +28,14 @@ def save_result(
         folder: which is made if it is not there.
         record: everything but the draws, as plain values.
         draws: of every leg.
-        posterior: by the user's names.
+        groups: the posterior by the user's names, and what stands beside it, by ArviZ's names.
         more: other files that belong to it.
     """
     if (folder / "result.json").exists():
         raise StoreError(f"{folder} holds a result already. Choose another directory.")
     files = {
         "draws.nc": netcdf_bytes(_dataset(draws)),
-        "posterior.nc": netcdf_bytes(posterior),
+        **{f"{name}.nc": netcdf_bytes(group) for name, group in groups.items()},
         **(more or {}),
     }
     digests = {name: sha256(content) for name, content in files.items()}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from refti.errors import ReferenceFitError
+from refti.errors import ReferenceFitError, SamplingError
 from refti.paths.path import Leg
 from refti.paths.thermodynamic_length import measure_segment
 from refti.references import registry
@@ -94,6 +94,12 @@ def measure_families(
     if pilot.on_separate_modes:
         several = registry.tried_by_auto("several_modes")
         lengths |= measure_lengths(end, pilot, several, engine)
+    if not lengths:
+        raise SamplingError(
+            "No reference could be fitted to the first draws of the posterior: they lie in fewer "
+            "dimensions than the model has parameters. Check that no two parameters are tied to "
+            "each other exactly, and that the density is finite about its start."
+        )
     short = TUNING.short if end.leg.has_gradient else TUNING.short_by_values
     if (is_shaped or min(lengths.values()) > short) and is_dense:
         lengths |= measure_lengths(end, pilot, registry.tried_by_auto("shaped"), engine)

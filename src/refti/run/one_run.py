@@ -15,10 +15,13 @@ from refti.errors import StoppedEarlyError
 from refti.models.batching import may_run_side_by_side
 from refti.progress import Progress
 from refti.results.result import Evidence, LogRatio
+from refti.run.budget import spent_budget
 from refti.run.choose_coordinates import choose_coordinates
 from refti.run.choose_kernel import choose_kernel, is_cut_up
 from refti.run.counts import Counting, spent_before
 from refti.run.finish import build_result, check_run, told_by_models
+from refti.run.groups import gather_groups
+from refti.run.more_draws import draw_posterior
 from refti.run.pilot import find_posterior, require_time
 from refti.run.plan import make_plan
 from refti.run.point import evaluate_point, is_point
@@ -80,17 +83,21 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
         engine = replace(engine, chains=pilot.chains, kernel=kernel, memory=memory.about(seen))
         state = run_rounds(replace(state, usage=meter.spent), engine)
         counting.sampled()
+        drawn = draw_posterior(state, engine)
     checks, ended = check_run(state, counting.stopped_share, meter), state.ended
     if settings.check_prior and problem.model.prior is not None and ended is None:
         report("integrating the prior", 0, 1)
         try:
             alone = partial(_run_alone, memory, "prior")
-            checks.append(check_prior_integral(integrate_prior(problem, meter, alone)))
+            integral = integrate_prior(problem, meter, alone)
+            why_not = spent_budget(settings, meter) if meter.exhausted else ""
+            checks.append(check_prior_integral(integral, problem.given[0].source, why_not))
         except KeyboardInterrupt:  # may not cost the result that is there already
             ended = Ended.INTERRUPTED
     told = told_by_models(problem, counting.rejected)
     points = seen.own_points(state.conclusion.samples[-1].end_points)
     memory.probe(points)
+    groups = gather_groups(problem.given[0], seen.own_points(drawn), meter)
     if settings.witness:
         report("making the second estimate", 0, 1)
         try:
@@ -102,7 +109,8 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
             ended = Ended.INTERRUPTED
     return build_result(
         state,
-        checks=[check_end(ended), *checks],
+        checks=[check_end(ended, spent_budget(settings, meter)), *checks],
+        groups=groups,
         cost=meter.spent,
         found=told | {"ended": None if ended is None else ended.value},
     )
@@ -131,8 +139,7 @@ def _explore(problem: Problem, engine: Engine) -> RunState:
         return RunState(reshaped.problem, replace(plan, coordinates=reshaped.reason))
     except OutOfBudgetError:
         raise StoppedEarlyError(
-            "The budget was spent before the first estimate could be made. Raise max_seconds= or "
-            "max_evaluations=.",
+            f"The posterior was not found before {spent_budget(problem.settings, engine.meter)}.",
             stage,
         ) from None
 

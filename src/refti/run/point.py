@@ -11,8 +11,10 @@ from refti.draws.cost import Cost
 from refti.errors import SettingsError
 from refti.estimators import Estimate
 from refti.results.result import Evidence, LogRatio
-from refti.run.finish import posterior_of, told_by_models
+from refti.run.finish import told_by_models
+from refti.run.groups import gather_groups
 from refti.run.problem import Problem
+from refti.sampling.metering import Meter
 
 ESTIMATORS = ("mbar", "ti", "ti_trapezoid", "ti_corrected", "stepping_stone")
 
@@ -42,7 +44,7 @@ def evaluate_point(problem: Problem) -> Evidence | LogRatio:
         estimates={name: Estimate(value, 0.0) for name in ESTIMATORS},
         checks=(check_point(value),),
         draws=(),
-        posterior=posterior_of(problem.given[0], np.zeros((1, 1, 0))),
+        posterior=gather_groups(problem.given[0], np.zeros((1, 1, 0)), Meter()).posterior,
         cost=Cost(0, len(values), time.perf_counter() - begun, 0.0, 0),
         settings=problem.settings.record(),
         found=told_by_models(problem, None) | {"path": "a point", "ended": None},

@@ -21,6 +21,7 @@ from refti.progress import Stage
 from refti.results.result import Evidence
 from refti.results.text import plus_minus
 from refti.run.adapt import allocate_moves, refine_support_share, shorten_diverging_steps
+from refti.run.budget import spent_budget
 from refti.run.choose_reference import fit_family, measure_length
 from refti.run.conclude import Conclusion, conclude
 from refti.run.plan import Plan
@@ -102,8 +103,8 @@ def run_rounds(state: RunState, engine: Engine) -> RunState:
     if state.ended is Ended.INTERRUPTED:
         raise KeyboardInterrupt
     raise StoppedEarlyError(
-        "The budget was spent before the first estimate could be made. Raise max_seconds= or "
-        "max_evaluations=.",
+        "The first estimate could not be made before "
+        f"{spent_budget(state.problem.settings, engine.meter)}.",
         f"round {state.rounds + 1}" if state.legs else "building the ladder",
     )
 

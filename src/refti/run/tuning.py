@@ -176,6 +176,15 @@ class SpreadTuning:
     worth: float = tuned(10.0, "times what sending costs that a block must cost, to be sent")
 
 
+@dataclass(frozen=True)
+class GroupsTuning:
+    """What a result keeps of the posterior beside the parameters."""
+
+    most_numbers: int = tuned(
+        20_000_000, "of derived values, or of log likelihoods, that are kept: 160 MB"
+    )
+
+
 PILOT = PilotTuning()
 KERNEL_CHOICE = KernelChoiceTuning()
 COORDINATES_CHOICE = CoordinatesChoiceTuning()
@@ -184,3 +193,4 @@ ROUNDS = RoundsTuning()
 WITNESS = WitnessTuning()
 STORE = StoreTuning()
 SPREAD = SpreadTuning()
+GROUPS = GroupsTuning()

@@ -6,12 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from refti.models.batching import log_densities
-from refti.models.density import Density, ValueOnlyDensity
+from refti.models.density import Density, OutOfTimeError, ValueOnlyDensity
 from refti.models.model import ValueAndGradient
 from refti.paths.path import Leg
 from refti.references.base import Reference
 from refti.sampling.kernels.gradient_kernel import evaluate_chains
-from refti.sampling.metering import Meter
+from refti.sampling.metering import Meter, OutOfBudgetError
 from refti.sampling.tuning import TUNING
 from refti.sampling.whitening import identity
 
@@ -101,11 +101,15 @@ def remembered(density: Density, x: np.ndarray, meter: Meter) -> np.ndarray:
 
 
 def _evaluate(density: Density, x: np.ndarray, meter: Meter) -> np.ndarray:
-    if isinstance(density, ValueOnlyDensity) and len(x):
-        values = density.log_densities(x)
-        if values is not None:
-            return values
-    return _by_jax(density, x, meter)
+    """The log densities; those of a function that may be slow, or hang, within the budget."""
+    if not isinstance(density, ValueOnlyDensity):
+        return _by_jax(density, x, meter)
+    if len(x) == 0:
+        return np.zeros(0)
+    try:
+        return density.log_densities(x, meter.deadline)
+    except OutOfTimeError:
+        raise OutOfBudgetError from None
 
 
 def _delta(end: np.ndarray, start: np.ndarray) -> np.ndarray:

@@ -137,6 +137,16 @@ def scan(state: LegState, engine: Engine) -> LegState:
     )
 
 
+def draw_end(state: LegState, engine: Engine) -> tuple[LegState, np.ndarray]:
+    """The leg after one more block of its last rung alone, and the draws [chain, draw, dim] of it.
+
+    They have no part in an estimate, for which every rung must have as many.
+    """
+    block = _run_rung(state, engine, len(state.rungs) - 1)
+    rungs = (*state.rungs[:-1], block.rung)
+    return replace(state, rungs=rungs, scans_made=state.scans_made + 1), np.asarray(block.trace.x)
+
+
 def _leap(
     lam: float,
     x: np.ndarray,

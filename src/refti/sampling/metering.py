@@ -78,6 +78,13 @@ class Meter:
         return self._spent.evaluations >= self.budget.evaluations or seconds >= self.budget.seconds
 
     @property
+    def deadline(self) -> float | None:
+        """When the seconds of the budget are spent, of time.perf_counter(); None if never."""
+        root = self if self._whole is None else self._whole
+        ends = root._begun + root.budget.seconds - root._spent.seconds
+        return ends if ends < float("inf") else None
+
+    @property
     def spent(self) -> Cost:
         """What was spent so far."""
         return self._spent + Cost(0, 0, time.perf_counter() - self._begun, 0.0, 0)

@@ -20,7 +20,7 @@ class SearchTuning:
     compared_tolerance: float = tuned(
         0.03,
         "of the gradient's size, that it may be off by: a gradient through a coarse solver is off "
-        "by some thousandths, which Metropolis steps correct, and those worth refusing by all of it",
+        "by thousandths, which Metropolis steps correct; one worth refusing by all of it",
     )
     beside: float = tuned(1e-3, "how far off a point a gradient is looked at again, relative to x")
 

@@ -27,6 +27,7 @@ from refti.inputs.stan.split import SWITCH, with_switch
 from refti.inputs.stan.toolchain import Toolchain, find_toolchain
 from refti.inputs.stan.tuning import TUNING
 from refti.models.model import Model
+from refti.models.quantities import Quantities
 from refti.models.recipe import Recipe, copy_arrays
 from refti.progress import Progress
 
@@ -125,7 +126,7 @@ def from_stan(
         recipe=recipe,
         origin=origin,
         notes=[*sizes.notes(uniform_priors), *solver_note(programs[0].code)],
-    )
+    ).with_quantities(Quantities(derived=space.derived_all))
 
 
 def _require_settings(
@@ -162,13 +163,14 @@ def _point(
     """The model of a program without parameters: its density is its evidence."""
     with jax.enable_x64(True):
         value = jnp.asarray(library.log_density(np.zeros(0)))
+    space = StanSpace(library)
     return Model.assembled(
-        StanSpace(library),
+        space,
         PointDensity(value),
         source=toolchain.name,
         recipe=recipe,
         origin=origin,
-    )
+    ).with_quantities(Quantities(derived=space.derived_all))
 
 
 def _recipe(program: str | Path, prior: str | Path | None, data: Data, **settings: Any) -> Recipe:

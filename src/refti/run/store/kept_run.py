@@ -73,9 +73,10 @@ class KeptRun:
                 shutil.rmtree(self.folder / UNFINISHED, ignore_errors=True)
                 result.save(self.folder / UNFINISHED)
             else:
-                assert self.memory.keeper.probes is not None  # every run that has a result has
-                more = probes_of(self._problem, self.memory.keeper.probes)
-                save_result(self.folder, result.to_dict(), result.draws, result.posterior, more)
+                draws = self.memory.keeper.probes  # of which a point has none
+                more = {} if draws is None else probes_of(self._problem, draws)
+                groups = {"posterior": result.posterior, **result.groups}
+                save_result(self.folder, result.to_dict(), result.draws, groups, more)
                 shutil.rmtree(self.folder / UNFINISHED, ignore_errors=True)
             self.memory.keeper.require_no_trouble()
         except (StoreError, OSError) as error:

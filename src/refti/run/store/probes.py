@@ -26,8 +26,11 @@ def probes_of(problem: Problem, draws: np.ndarray) -> dict[str, bytes]:
 
 def require_same_at_probes(problem: Problem, folder: Path) -> None:
     """Raises StoreError if a model differs from that of the finished run where its draws are."""
+    digest = read_record(folder)["sha256"].get(FILE)
+    if digest is None:
+        return
     content = read_plain_file(folder / FILE)
-    if read_record(folder)["sha256"].get(FILE) != sha256(content):
+    if digest != sha256(content):
         raise StoreError(f"{folder / FILE} is not the file this result was saved with.")
     try:
         arrays = unpack_arrays(content)
