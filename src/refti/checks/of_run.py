@@ -107,6 +107,24 @@ def check_tails(shape: float) -> Check:
     )
 
 
+def check_missing_tail(missing: float, error: float) -> Check:
+    """Whether draws have all the mass in the tails that the density itself says is there.
+
+    Args:
+        missing: the share of the mass that the tail of some coordinate has more by integrating
+            the density along it than by counting draws.
+        error: the standard error of that.
+    """
+    return at_most(
+        "missing tail",
+        missing,
+        max(TUNING.most_missing, TUNING.most_distance * error),
+        "the density, followed out along a coordinate, has this share of its mass more in the "
+        "tail than the draws do, so the evidence is likely too low; let reference='auto' choose "
+        "coordinates in which chains get there, or sample longer (max_evaluations=)",
+    )
+
+
 def check_search(still_growing: bool, sentence: str) -> Check:
     """Whether the search for modes came to its own end, and did not end while it found more."""
     return at_most(

@@ -108,7 +108,7 @@ def _explore(problem: Problem, engine: Engine) -> tuple[Problem, Plan, Engine]:
             return problem, make_plan(problem, pilots, engine), engine
         reshaped = choose_coordinates(problem, pilots[0], engine)
         pilots[0] = reshaped.pilot
-        plan = make_plan(reshaped.problem, pilots, engine)
+        plan = make_plan(reshaped.problem, pilots, engine, reshaped.lengths)
         return reshaped.problem, replace(plan, coordinates=reshaped.reason), engine
     except OutOfBudgetError:
         raise SamplingError(

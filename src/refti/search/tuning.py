@@ -66,7 +66,7 @@ class SearchTuning:
 
     # All modes.
     search_evaluations: int = tuned(
-        8000, "of a search for other modes by default: half of what the cheapest run costs …"
+        9000, "of a search for other modes by default: half of what the cheapest run costs …"
     )
     search_evaluations_a_dimension: int = tuned(40, "… and as many more for every dimension")
     search_dimensions: int = tuned(200, "beyond which a dimension more adds no evaluations")
