@@ -125,6 +125,18 @@ def check_missing_tail(missing: float, error: float) -> Check:
     )
 
 
+def check_fresh_starts(r_hat: float) -> Check:
+    """Whether chains begun at draws of the reference came to where the run's chains are."""
+    return at_most(
+        "fresh starts",
+        r_hat,
+        TUNING.most_r_hat_of_fresh_starts,
+        "chains begun at draws of the reference are not where those are that set out from the "
+        "pilot (R-hat of a coordinate), so one of the two has not seen all of the posterior; "
+        "sample longer (warmup=, max_evaluations=), or reparametrise the model",
+    )
+
+
 def check_search(still_growing: bool, sentence: str) -> Check:
     """Whether the search for modes came to its own end, and did not end while it found more."""
     return at_most(

@@ -31,6 +31,9 @@ class CheckTuning:
     heaviest_coordinate: float = tuned(
         0.55, "Pareto k of the draws in one coordinate; a Student-t of two degrees has 0.5"
     )
+    most_r_hat_of_fresh_starts: float = tuned(
+        1.5, "of short chains begun at draws of the reference together with those of the run"
+    )
     tail_coordinates: int = tuned(
         2, "of the heaviest tails, whose mass is also integrated from the density itself"
     )

@@ -19,6 +19,7 @@ from refti.run import store as stores
 from refti.run.choose_coordinates import choose_coordinates
 from refti.run.choose_kernel import choose_kernel, is_cut_up
 from refti.run.finish import build_result, check_run, told_by_models
+from refti.run.fresh_starts import compare_fresh_starts
 from refti.run.pilot import find_posterior, require_time
 from refti.run.plan import Plan, make_plan
 from refti.run.prior_integral import integrate_prior
@@ -71,7 +72,8 @@ def run(
         at_plan = problem.count(meter.spent)
         state = run_rounds(RunState(seen, plan, usage=meter.spent), engine)
         at_end = problem.count(meter.spent)
-    checks, ended = check_run(state, at_plan, at_end, meter), state.ended
+        fresh = compare_fresh_starts(state, engine)
+    checks, ended = [*fresh, *check_run(state, at_plan, at_end, meter)], state.ended
     if settings.check_prior and problem.model.prior is not None and ended is None:
         try:
             checks.append(check_prior_integral(integrate_prior(problem, meter, _run_alone)))
