@@ -6,13 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from refti.checks.check import Check
 from refti.checks.ended import Ended
 from refti.checks.of_draws import SAMPLE_LONGER
-from refti.checks.of_run import check_modes, check_peak, check_search, check_solver, check_tails
-from refti.checks.pareto import pareto_shape
+from refti.checks.of_run import (
+    check_missing_tail,
+    check_modes,
+    check_peak,
+    check_search,
+    check_solver,
+    check_tails,
+)
 from refti.checks.tuning import TUNING as CHECKS
 from refti.draws.cost import Cost
 from refti.models.rejections import Rejections
@@ -21,6 +25,7 @@ from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import RungSummary, summarise_rungs
 from refti.run.conclude import Conclusion, shares_of
 from refti.run.groups import Groups
+from refti.run.missing_tail import find_missing_tail, heaviest_shapes
 from refti.run.pilot import Peak
 from refti.run.problem import Problem
 from refti.run.rounding import check_bounds
@@ -49,21 +54,16 @@ def check_run(state: RunState, stopped: float, meter: Meter) -> list[Check]:
         is_evidence = problem.kind is Evidence
         log_z = state.conclusion.estimates["mbar"].value if is_evidence else float("nan")
         checks.append(_check_peak(pilot.peak, log_z, problem.model.dim))
+    points = state.conclusion.samples[-1].end_points
+    shapes = heaviest_shapes(points)
     if not isinstance(state.plan.path.legs[-1].start, Student):  # whose own draws get there
-        checks.append(check_tails(_heaviest(state.conclusion.samples[-1].end_points)))
-    own = problem.own_points(state.conclusion.samples[-1].end_points)
+        checks.append(check_tails(float(shapes.max())))
+    checks.append(check_missing_tail(*find_missing_tail(problem.model, points, shapes, meter)))
+    own = problem.own_points(points)
     checks.append(check_bounds(problem.given[0], own, meter))
     if stopped:
         checks.append(check_solver(stopped))
     return checks
-
-
-def _heaviest(points: np.ndarray) -> float:
-    """The largest tail shape of the coordinates of draws[chain, draw, dim]."""
-    x = points.reshape(-1, points.shape[2])
-    distances = np.abs(x - np.median(x, axis=0))
-    with np.errstate(divide="ignore"):
-        return max(pareto_shape(column) for column in np.log(distances).T)
 
 
 def _check_peak(peak: Peak, log_z: float, dim: int) -> Check:

@@ -20,6 +20,7 @@ from refti.run.choose_coordinates import choose_coordinates
 from refti.run.choose_kernel import choose_kernel, is_cut_up
 from refti.run.counts import Counting, spent_before
 from refti.run.finish import build_result, check_run, told_by_models
+from refti.run.fresh_starts import compare_fresh_starts
 from refti.run.groups import gather_groups
 from refti.run.more_draws import draw_posterior
 from refti.run.pilot import find_posterior, require_time
@@ -84,7 +85,8 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
         state = run_rounds(replace(state, usage=meter.spent), engine)
         counting.sampled()
         drawn = draw_posterior(state, engine)
-    checks, ended = check_run(state, counting.stopped_share, meter), state.ended
+        fresh = compare_fresh_starts(state, engine)
+    checks, ended = [*fresh, *check_run(state, counting.stopped_share, meter)], state.ended
     if settings.check_prior and problem.model.prior is not None and ended is None:
         report("integrating the prior", 0, 1)
         try:

@@ -26,7 +26,7 @@ from refti.run.choose_reference import fit_family, measure_length
 from refti.run.conclude import Conclusion, conclude
 from refti.run.plan import Plan
 from refti.run.problem import Problem
-from refti.run.tuning import PILOT, ROUNDS
+from refti.run.tuning import PILOT, REFERENCE_CHOICE, ROUNDS
 from refti.sampling.block import Rung, positions
 from refti.sampling.engine import Engine
 from refti.sampling.kernels.registry import BY_VALUES
@@ -161,7 +161,7 @@ def build_ladders(state: RunState, engine: Engine) -> tuple[LegState, ...]:
     made = max((leg.scans_made for leg in before), default=0)
     legs = []
     for index, leg in enumerate(path.legs):
-        last = _last_rung(state, index, engine)
+        last = replace(_last_rung(state, index, engine), leaping=_leaps_at_once(state))
         built = begin_leg(leg, index, last, engine, warmup, made)
         if settings.ladder is None:
             built = refine_ladder(built, engine, warmup)
@@ -170,6 +170,15 @@ def build_ladders(state: RunState, engine: Engine) -> tuple[LegState, ...]:
             built = insert_rungs(built, between, engine, warmup)
         legs.append(built)
     return tuple(legs)
+
+
+def _leaps_at_once(state: RunState) -> bool:
+    """Whether chains sit on modes of their own, and leaps from the reference surely move them."""
+    choice = state.plan.choice
+    if choice is None or not state.plan.pilot.on_separate_modes:
+        return False
+    length = choice.lengths.get(choice.family)  # not measured where the family was asked for
+    return length is not None and length < REFERENCE_CHOICE.short
 
 
 def is_enough(state: RunState) -> bool:

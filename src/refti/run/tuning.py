@@ -141,6 +141,17 @@ class RoundsTuning:
 
 
 @dataclass(frozen=True)
+class FreshStartsTuning:
+    """How chains begun at exact draws of the reference are held against those of the run."""
+
+    mixed: float = tuned(
+        0.2, "share of exchanges made by every pair of rungs, above which they are mixed already"
+    )
+    blocks: int = tuned(8, "that the fresh chains make …")
+    blocks_to_settle: int = tuned(4, "… of which the first are not looked at")
+
+
+@dataclass(frozen=True)
 class WitnessTuning:
     """How the second witness is made."""
 
@@ -190,6 +201,7 @@ KERNEL_CHOICE = KernelChoiceTuning()
 COORDINATES_CHOICE = CoordinatesChoiceTuning()
 REFERENCE_CHOICE = ReferenceChoiceTuning()
 ROUNDS = RoundsTuning()
+FRESH_STARTS = FreshStartsTuning()
 WITNESS = WitnessTuning()
 STORE = StoreTuning()
 SPREAD = SpreadTuning()
