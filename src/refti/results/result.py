@@ -38,6 +38,8 @@ class Result:
         settings: what was asked for, as plain values.
         found: what the run found and chose by itself, as plain values.
         rungs: what became of every rung.
+        reference: draws of the reference, by the user's names, for figures; none where the path
+            starts from a density that cannot be drawn exactly.
     """
 
     value: float
@@ -50,6 +52,7 @@ class Result:
     settings: Mapping[str, Any]
     found: Mapping[str, Any] = field(default_factory=dict)
     rungs: tuple[RungSummary, ...] = ()
+    reference: xarray.Dataset = field(default_factory=xarray.Dataset)
 
     @property
     def trusted(self) -> bool:
@@ -91,7 +94,7 @@ class Result:
         }
 
     def save(self, path: str | Path) -> None:
-        """Writes the result to a new directory: result.json, draws.nc and posterior.nc.
+        """Writes the result to a new directory: result.json, draws.nc, posterior.nc, reference.nc.
 
         The JSON file comes last and holds the digests of the others, so a result is there whole
         or not at all.
@@ -111,6 +114,7 @@ class Result:
         digests = {
             "draws.nc": write_netcdf(folder / "draws.nc", xarray.Dataset(legs)),
             "posterior.nc": write_netcdf(folder / "posterior.nc", self.posterior),
+            "reference.nc": write_netcdf(folder / "reference.nc", self.reference),
         }
         record = {**self.to_dict(), "format": FORMAT, "legs": len(self.draws), "sha256": digests}
         write_json(folder / "result.json", record)
@@ -184,7 +188,14 @@ def _read(record: Mapping[str, Any], folder: Path) -> Evidence | LogRatio:
         settings=settings_in(record),
         found=found_in(record),
         rungs=tuple(read_rung(parts) for parts in record.get("rungs", ())),
+        reference=_read_reference(record, folder),
     )
+
+
+def _read_reference(record: Mapping[str, Any], folder: Path) -> xarray.Dataset:
+    # Results that were saved before it was kept have none.
+    digest = record["sha256"].get("reference.nc")
+    return xarray.Dataset() if digest is None else read_netcdf(folder / "reference.nc", digest)
 
 
 def _read_estimate(parts: Mapping[str, Any]) -> Estimate:

@@ -63,7 +63,12 @@ def _check_peak(peak: Peak, log_z: float, dim: int) -> Check:
 
 
 def build_result(
-    state: RunState, *, checks: Sequence[Check], cost: Cost, found: Mapping[str, Any]
+    state: RunState,
+    *,
+    checks: Sequence[Check],
+    cost: Cost,
+    found: Mapping[str, Any],
+    reference: xarray.Dataset,
 ) -> Evidence | LogRatio:
     """The state's conclusion, with the checks of the run and what it found."""
     problem, conclusion = state.problem, state.conclusion
@@ -79,6 +84,7 @@ def build_result(
         settings=problem.settings.record(),
         found={**_found_on_path(state), **found},
         rungs=_rungs(conclusion.samples),
+        reference=reference,
     )
 
 

@@ -24,6 +24,8 @@ from refti.run.plan import Plan, make_plan
 from refti.run.prior_integral import integrate_prior
 from refti.run.problem import Problem
 from refti.run.rounds import RunState, run_rounds
+from refti.run.shown import draw_reference, name_shown
+from refti.run.stages import StageClock
 from refti.run.witness import second_estimate
 from refti.sampling.engine import Engine, open_engine
 from refti.sampling.metering import Meter, OutOfBudgetError
@@ -62,7 +64,7 @@ def run(
             block_length=problem.block_length,
             seed=settings.seed,
             meter=meter,
-            report=report,
+            report=(clock := StageClock(report, meter)),
             side_by_side=all(may_run_side_by_side(m.density, m.start) for m in problem.models),
         ) as engine,
     ):
@@ -71,6 +73,7 @@ def run(
         at_plan = problem.count(meter.spent)
         state = run_rounds(RunState(seen, plan, usage=meter.spent), engine)
         at_end = problem.count(meter.spent)
+        reference = draw_reference(state, engine)
     checks, ended = check_run(state, at_plan, at_end, meter), state.ended
     if settings.check_prior and problem.model.prior is not None and ended is None:
         try:
@@ -86,11 +89,14 @@ def run(
             told["witness"] = witness.record()
         except KeyboardInterrupt:
             ended = Ended.INTERRUPTED
+    shown, told_of_modes = name_shown(state, reference)
+    told |= told_of_modes | {"stages": clock.record()}
     return build_result(
         state,
         checks=[check_end(ended), *checks],
         cost=meter.spent,
         found=told | {"ended": None if ended is None else ended.value},
+        reference=shown,
     )
 
 

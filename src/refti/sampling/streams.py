@@ -32,6 +32,7 @@ class KeyStream(Enum):
     RESHAPED_DRAWS = 21, ("turn", "block")
     OTHER_KERNEL_WARM_UP = 25, ()
     OTHER_KERNEL_DRAWS = 26, ("block",)
+    REFERENCE_SHOWN = 30, ()
 
 
 @unique
