@@ -62,6 +62,9 @@ def chains(
     ax.set_title(f"λ = {lam:.3g}, {len(delta)} chains", loc="left", size="medium")
     ax.set_xlabel("draw" if every == 1 else f"draw, one in {every} shown")
     ax.set_ylabel("Δ (nats)")
+    if np.ptp(delta) < 1e-3:
+        ax.set_ylim(delta.mean() - 1e-3, delta.mean() + 1e-3)
+    drawing.plain_numbers(ax, "y")
     drawing.tidy(ax)
     return ax
 

@@ -93,14 +93,10 @@ def evidences(comparison: Comparison, ax: Axes | None = None) -> Axes:
             capsize=3,
         )
     drawing.name_rows(ax, [row.name for row in rows])
-    ax.set_xlabel(
-        "log z (nats); hollow: not to be relied on"
-        if any(not row.trusted for row in rows)
-        else "log z (nats)"
-    )
+    hollow = "" if all(row.trusted for row in rows) else "; hollow: not to be relied on"
+    ax.set_xlabel(f"log z (nats){hollow}")
     ax.margins(x=0.1)
-    ax.ticklabel_format(axis="x", useOffset=False)
-    ax.locator_params(axis="x", nbins=5)
+    drawing.plain_numbers(ax, "x")
     drawing.tidy(ax, grid="x")
     return ax
 

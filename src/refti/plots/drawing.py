@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from refti.errors import SettingsError
 from refti.results.text import printable
@@ -77,6 +77,12 @@ def name_rows(ax: Axes, names: Sequence[str]) -> None:
     ax.set_yticks(range(len(names)), [literal(name) for name in names])
     ax.set_ylim(len(names) - 0.4, -0.6)
     ax.tick_params(axis="y", length=0)
+
+
+def plain_numbers(ax: Axes, axis: Literal["x", "y", "both"], ticks: int = 5) -> None:
+    """Numbers on an axis as they are, without a part to be added or multiplied in a corner."""
+    ax.ticklabel_format(axis=axis, useOffset=False)
+    ax.locator_params(axis=axis, nbins=ticks)
 
 
 def add_legend(ax: Axes, **options: Any) -> None:

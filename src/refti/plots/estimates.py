@@ -13,6 +13,7 @@ from refti.results.result import LogRatio, Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+OUT_OF_SIGHT = 40.0  # errors from the value, beyond which an estimate is pointed to only
 NAMES = {
     "mbar": "MBAR",
     "ti": "TI, spline",
@@ -62,8 +63,10 @@ def estimates(result: Result, ax: Axes | None = None) -> Axes:
     )
     ax.axvline(result.value, color=drawing.BLUE, linewidth=1)
     chosen = NAMES.get(str(result.settings.get("estimator", "mbar")), "")
+    low, high = sight(result, values, errors)
     for row, (name, value, error) in enumerate(zip(names, values, errors, strict=True)):
-        if not np.isfinite(value):
+        if not low <= value <= high:
+            _point_outside(ax, row, value, low, high)
             continue
         is_chosen = name == chosen
         ax.errorbar(
@@ -79,10 +82,39 @@ def estimates(result: Result, ax: Axes | None = None) -> Axes:
         )
     drawing.name_rows(ax, names)
     ax.set_xlabel(value_label(result))
-    ax.ticklabel_format(axis="x", useOffset=False)
-    ax.locator_params(axis="x", nbins=4)
+    ax.set_xlim(low, high)
+    drawing.plain_numbers(ax, "x", 4)
     drawing.tidy(ax, grid="x")
     return ax
+
+
+def sight(result: Result, values: np.ndarray, errors: np.ndarray) -> tuple[float, float]:
+    """Limits about the value of a result that hold all estimates but those far out."""
+    width = OUT_OF_SIGHT * result.error if np.isfinite(result.error) else np.inf
+    near = np.isfinite(values) & (np.abs(values - result.value) + errors < width)
+    ends = np.concatenate(
+        [
+            [result.value - 2.5 * result.error, result.value + 2.5 * result.error],
+            (values - 2.5 * errors)[near],
+            (values + 2.5 * errors)[near],
+        ]
+    )
+    ends = ends[np.isfinite(ends)]
+    if len(ends) == 0:
+        return -1.0, 1.0
+    margin = 0.05 * np.ptp(ends) + 1e-9 * max(1.0, abs(result.value))
+    return float(ends.min() - margin), float(ends.max() + margin)
+
+
+def _point_outside(ax: Axes, row: int, value: float, low: float, high: float) -> None:
+    """An arrow to where an estimate lies that the axes have no room for."""
+    if not np.isfinite(value):
+        text, place, side = "not finite", 0.5 * (low + high), "center"
+    elif value > high:
+        text, place, side = f"{value:.6g} →", high, "right"
+    else:
+        text, place, side = f"← {value:.6g}", low, "left"
+    ax.text(place, row, text, ha=side, va="center", size="small", color=drawing.RED)
 
 
 def value_label(result: Result) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 MOST_RUNGS = 20  # that are shown; of more an even choice
 MOST_DRAWS = 1_000  # of a rung
-FEW_RUNGS = 9  # up to which every cell has room for its number
+FEW_RUNGS = 7  # up to which every cell has room for its number
 
 
 def overlap_columns(result: Result) -> Columns:
@@ -39,7 +39,9 @@ def overlap(result: Result, ax: Axes | None = None) -> Axes:
     """
     ax = drawing.axes_for(ax)
     lambdas, values = overlap_matrix(result)
-    ax.imshow(values, cmap="cividis", vmin=0, vmax=1, aspect="equal", interpolation="nearest")
+    image = ax.imshow(
+        values, cmap="cividis", vmin=0, vmax=1, aspect="equal", interpolation="nearest"
+    )
     labels = [f"{lam:.2g}" for lam in lambdas]
     every = max(1, len(labels) // FEW_RUNGS)
     ax.set_xticks(range(0, len(labels), every), labels[::every])
@@ -52,6 +54,8 @@ def overlap(result: Result, ax: Axes | None = None) -> Axes:
             if np.isfinite(value):
                 ink = "black" if value > 0.5 else "white"
                 ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=ink, size=8)
+    else:
+        ax.figure.colorbar(image, ax=ax, shrink=0.9, label="overlap")
     drawing.tidy(ax, grid="none")
     return ax
 

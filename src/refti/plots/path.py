@@ -16,6 +16,7 @@ from refti.results.result import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+SMALL = 1e-3  # nats below which differences are nothing to look at
 STEEP = 0.03  # a second rung below this would stand on the axis where lambda is drawn as it is
 
 
@@ -120,10 +121,11 @@ def variance(result: Result, ax: Axes | None = None) -> Axes:
             label="rungs" if label else None,
         )
     top, bottom = _extremes([leg.variance() for leg in result.draws])
-    if bottom > 0 and top > 30 * bottom:
+    if bottom > 0 and top > max(30 * bottom, SMALL):
         ax.set_yscale("log")
     else:
-        ax.set_ylim(bottom=0)
+        ax.set_ylim(0, max(1.15 * top, SMALL))
+        drawing.plain_numbers(ax, "y")
     rungs = np.concatenate([number + leg.lambdas for number, leg in enumerate(result.draws)])
     low = ax.get_ylim()[0]
     ax.plot(rungs, np.full(len(rungs), low), "|", color=drawing.INK, markersize=12, clip_on=False)
@@ -149,8 +151,9 @@ def _keep_near_the_rungs(ax: Axes, legs: tuple[Draws, ...]) -> None:
     top, bottom = _extremes(
         [leg.mean() + sign * 3 * _errors(leg) for leg in legs for sign in (-1, 1)]
     )
-    margin = 0.08 * max(top - bottom, 1e-9)
+    margin = 0.08 * (top - bottom) + SMALL
     ax.set_ylim(bottom - margin, top + margin)
+    drawing.plain_numbers(ax, "y")
 
 
 def _label_lambda(ax: Axes, legs: tuple[Draws, ...]) -> None:

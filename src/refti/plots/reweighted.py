@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -12,7 +13,7 @@ from refti.draws.draws import Draws
 from refti.estimators.mbar import log_z_rungs
 
 Array = NDArray[np.float64]
-MOST_DRAWS = 20_000  # of a leg, which a curve on a figure needs
+MOST_DRAWS = 8_000  # of a leg, which a curve on a figure needs
 STEPS_BETWEEN = 12  # points of the curve between two rungs
 FEWEST_POINTS = 60
 
@@ -26,6 +27,7 @@ class Curve:
     variance: Array
 
 
+@lru_cache(maxsize=16)  # the figures of a result ask for the same one
 def curve(draws: Draws) -> Curve:
     """The curve of a leg, at its rungs and at points between them."""
     thin = Draws(draws.lambdas, draws.delta[:, :, :: _stride(draws)])
@@ -48,8 +50,9 @@ def curve(draws: Draws) -> Curve:
 def between(lambdas: Array) -> Array:
     """The rungs and points between neighbouring ones; near 0 they are as close as rungs are."""
     steps = max(STEPS_BETWEEN, FEWEST_POINTS // (len(lambdas) - 1))
+    first = lambdas[1] * np.linspace(0, 1, steps) ** 3
     parts = [np.linspace(a, b, steps, endpoint=False) for a, b in pairwise(lambdas)]
-    return np.append(np.concatenate(parts), 1.0)
+    return np.unique(np.concatenate([first, *parts, [1.0]]))
 
 
 def _stride(draws: Draws) -> int:

@@ -11,7 +11,7 @@ from refti.draws.draws import Draws
 from refti.estimators import Estimate, add, mbar, stepping_stone, thermodynamic_integration
 from refti.plots import drawing
 from refti.plots.drawing import Columns
-from refti.plots.estimates import NAMES, value_label
+from refti.plots.estimates import NAMES, sight, value_label
 from refti.results.result import Result
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def running(result: Result, ax: Axes | None = None, *, columns: Columns | None =
         value, error = (np.asarray(columns[key]) for key in (label, f"error of {label}"))
         ax.fill_between(draws, value - 2 * error, value + 2 * error, color=colour, alpha=0.13, lw=0)
         ax.plot(draws, value, dash, marker=marker, markersize=4, color=colour, label=label)
-    _keep_in_sight(ax, columns)
+    _keep_in_sight(ax, result, columns)
     ax.set_xlabel("draws of each chain")
     ax.set_ylabel(value_label(result))
     drawing.tidy(ax)
@@ -87,12 +87,10 @@ def _counts(legs: tuple[Draws, ...]) -> list[list[int]]:
     return [[max(2, round(share * leg.draws)) for leg in legs] for share in shares]
 
 
-def _keep_in_sight(ax: Axes, columns: Columns) -> None:
+def _keep_in_sight(ax: Axes, result: Result, columns: Columns) -> None:
     """The first estimates may be far off; the later ones are what the figure is for."""
     later = slice(len(columns["draws a chain"]) // 4, None)
     values = np.concatenate([columns[NAMES[name]][later] for name in ESTIMATORS])
     errors = np.concatenate([columns[f"error of {NAMES[name]}"][later] for name in ESTIMATORS])
-    errors = np.where(np.isfinite(errors), errors, 0.0)
-    low, high = float((values - 2.5 * errors).min()), float((values + 2.5 * errors).max())
-    if high > low:
-        ax.set_ylim(low, high)
+    ax.set_ylim(*sight(result, values, errors))
+    drawing.plain_numbers(ax, "y")

@@ -37,7 +37,7 @@ class StageClock:
 
     def record(self) -> list[dict[str, Any]]:
         """The stages in the order in which they began, as plain values."""
-        self._charge("checking and summarising")
+        self._charge("checks, the prior's among them")
         return [
             {
                 "stage": stage,
