@@ -20,6 +20,7 @@ ORDER = [
     "errors",
     "tuning",
     "progress",
+    "interruption",
     "models",
     "inputs",
     "search",

@@ -10,6 +10,7 @@ from refti.errors import ReferenceFitError as ReferenceFitError
 from refti.errors import RefTIError as RefTIError
 from refti.errors import SamplingError as SamplingError
 from refti.errors import SettingsError as SettingsError
+from refti.errors import StoppedEarlyError as StoppedEarlyError
 from refti.errors import StoreError as StoreError
 from refti.inputs.numpyro import from_numpyro as from_numpyro
 from refti.inputs.pymc import from_pymc as from_pymc

@@ -11,6 +11,7 @@ from typing import Any, Self
 import xarray
 
 from refti.checks.check import Check
+from refti.checks.verdict import Verdict, verdict_of
 from refti.draws.cost import Cost
 from refti.draws.draws import Draws
 from refti.errors import NotTrustedError, SettingsError, StoreError
@@ -59,6 +60,11 @@ class Result:
         """Whether every check holds."""
         return all(check.ok for check in self.checks)
 
+    @property
+    def verdict(self) -> Verdict:
+        """What is to be thought of it: trusted, or in which of three ways it is not."""
+        return verdict_of(self.checks)
+
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The interval that holds the true value with this probability."""
         if not 0 < level < 1:
@@ -85,6 +91,7 @@ class Result:
             "error": self.error,
             "interval_95": self.interval(0.95),
             "trusted": self.trusted,
+            "verdict": self.verdict.value,
             "estimates": estimates,
             "checks": [asdict(check) for check in self.checks],
             "cost": asdict(self.cost),
@@ -122,9 +129,8 @@ class Result:
     def __str__(self) -> str:
         low, high = self.interval()
         name = "log z" if isinstance(self, Evidence) else "log ratio"
-        verdict = "trusted" if self.trusted else "NOT TRUSTED"
         first = f"{name} = {plus_minus(self.value, self.error, decimals=4)}"
-        lines = [f"{first}  (95 %: {low:.4f} to {high:.4f}), {verdict}"]
+        lines = [f"{first}  (95 %: {low:.4f} to {high:.4f}), {self.verdict.shown}"]
         lines += search_line(self.found)
         return "\n".join(lines + [f"  {check}" for check in self.checks if not check.ok])
 

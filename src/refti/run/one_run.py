@@ -11,7 +11,7 @@ from refti import progress as reporters
 from refti.checks.ended import Ended
 from refti.checks.of_run import check_end, check_prior_integral
 from refti.draws.cost import Budget
-from refti.errors import SamplingError
+from refti.errors import StoppedEarlyError
 from refti.models.batching import may_run_side_by_side
 from refti.progress import Progress
 from refti.results.result import Evidence, LogRatio
@@ -52,22 +52,25 @@ def run(
     problem: Problem, progress: Progress | bool | None, planned: Callable[[], None]
 ) -> Evidence | LogRatio:
     """The result of a run: pilot, plan, rounds, checks; told once it is planned."""
+    with reporters.reporting(progress) as report:
+        return _run(problem, report, planned)
+
+
+def _run(problem: Problem, report: Progress, planned: Callable[[], None]) -> Evidence | LogRatio:
     settings = problem.settings
     seconds = float("inf") if settings.max_seconds is None else settings.max_seconds
     meter = Meter(Budget(seconds, settings.max_evaluations))
+    clock = StageClock(report, meter)
     at_start = problem.count(meter.spent)
-    with (
-        reporters.reporting(progress) as report,
-        open_engine(
-            chains=settings.chains,
-            kernel=settings.kernel,
-            block_length=problem.block_length,
-            seed=settings.seed,
-            meter=meter,
-            report=(clock := StageClock(report, meter)),
-            side_by_side=all(may_run_side_by_side(m.density, m.start) for m in problem.models),
-        ) as engine,
-    ):
+    with open_engine(
+        chains=settings.chains,
+        kernel=settings.kernel,
+        block_length=problem.block_length,
+        seed=settings.seed,
+        meter=meter,
+        report=clock,
+        side_by_side=all(may_run_side_by_side(m.density, m.start) for m in problem.models),
+    ) as engine:
         seen, plan, engine = _explore(problem, engine)
         planned()
         at_plan = problem.count(meter.spent)
@@ -76,12 +79,14 @@ def run(
         reference = draw_reference(state, engine)
     checks, ended = check_run(state, at_plan, at_end, meter), state.ended
     if settings.check_prior and problem.model.prior is not None and ended is None:
+        clock("integrating the prior", 0, 1)
         try:
             checks.append(check_prior_integral(integrate_prior(problem, meter, _run_alone)))
         except KeyboardInterrupt:  # may not cost the result that is there already
             ended = Ended.INTERRUPTED
     told = told_by_models(problem, at_start)
     if settings.witness:
+        clock("making the second estimate", 0, 1)
         try:
             points = seen.own_points(state.conclusion.samples[-1].end_points)
             witness = second_estimate(problem, points, ended, meter, _run_alone)
@@ -103,12 +108,14 @@ def run(
 def _explore(problem: Problem, engine: Engine) -> tuple[Problem, Plan, Engine]:
     """The problem in coordinates of choice, the plan, and the engine with a chain for every mode.
 
-    Raises SamplingError if it was not in time.
+    Raises StoppedEarlyError if it was not in time.
     """
     require_time(problem)
+    stage = "finding the posterior"
     try:
         pilots = [find_posterior(problem, end, engine) for end in problem.ends]
         engine = replace(engine, chains=pilots[0].chains)
+        stage = "choosing coordinates and the reference"
         if is_cut_up(problem, pilots[0], engine):
             engine, pilots[0] = choose_kernel(problem, pilots[0], engine)
             return problem, make_plan(problem, pilots, engine), engine
@@ -117,9 +124,10 @@ def _explore(problem: Problem, engine: Engine) -> tuple[Problem, Plan, Engine]:
         plan = make_plan(reshaped.problem, pilots, engine)
         return reshaped.problem, replace(plan, coordinates=reshaped.reason), engine
     except OutOfBudgetError:
-        raise SamplingError(
-            "The budget was spent before the posterior was found. Raise max_seconds= or "
-            "max_evaluations=."
+        raise StoppedEarlyError(
+            "The budget was spent before the first estimate could be made. Raise max_seconds= or "
+            "max_evaluations=.",
+            stage,
         ) from None
 
 

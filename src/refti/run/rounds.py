@@ -15,8 +15,11 @@ import numpy as np
 
 from refti.checks.ended import Ended
 from refti.draws.cost import NOTHING, Cost
-from refti.errors import SamplingError
+from refti.errors import StoppedEarlyError
 from refti.paths.path import telescopic
+from refti.progress import Stage
+from refti.results.result import Evidence
+from refti.results.text import plus_minus
 from refti.run.adapt import allocate_moves, refine_support_share, shorten_diverging_steps
 from refti.run.choose_reference import fit_family, measure_length
 from refti.run.conclude import Conclusion, conclude
@@ -83,8 +86,8 @@ class RunState:
 def run_rounds(state: RunState, engine: Engine) -> RunState:
     """The last state of the run that an estimate can be made of.
 
-    Raises SamplingError if the budget was spent before there was one, and KeyboardInterrupt if the
-    run was interrupted before.
+    Raises StoppedEarlyError if the budget was spent before there was one, and KeyboardInterrupt if
+    the run was interrupted before.
     """
     while not state.finished:
         state = next_round(state, engine)
@@ -94,9 +97,10 @@ def run_rounds(state: RunState, engine: Engine) -> RunState:
         return replace(state.earlier, finished=True, ended=state.ended, usage=state.usage)
     if state.ended is Ended.INTERRUPTED:
         raise KeyboardInterrupt
-    raise SamplingError(
+    raise StoppedEarlyError(
         "The budget was spent before the first estimate could be made. Raise max_seconds= or "
-        "max_evaluations=."
+        "max_evaluations=.",
+        f"round {state.rounds + 1}" if state.legs else "building the ladder",
     )
 
 
@@ -137,7 +141,10 @@ def _steps_of_round(state: RunState, engine: Engine) -> Iterator[RunState]:
             state = _replace_leg(state, leg, engine)
             yield state
     state = replace(state, rounds=state.rounds + 1)
-    yield replace(state, finished=is_enough(state))
+    finished = is_enough(state)
+    if not finished:
+        engine.report(Stage(f"round {state.rounds}", _so_far(state)), total, total)
+    yield replace(state, finished=finished)
 
 
 def build_ladders(state: RunState, engine: Engine) -> tuple[LegState, ...]:
@@ -216,6 +223,14 @@ def refit_reference(state: RunState, engine: Engine) -> Plan | None:
         last=leg.rungs[-1],
         choice=replace(plan.choice, reference=reference),
     )
+
+
+def _so_far(state: RunState) -> str:
+    """The estimate so far, in words."""
+    settings, kind = state.problem.settings, state.problem.kind
+    estimate = state.conclusion.estimates[settings.estimator]
+    name = "log z" if kind is Evidence else "log ratio"
+    return f"{name} {plus_minus(estimate.value, estimate.error)} (target {settings.target_error:g})"
 
 
 def _adapt(state: RunState, engine: Engine) -> RunState:

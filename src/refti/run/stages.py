@@ -28,16 +28,18 @@ class StageClock:
     stages: dict[str, Cost] = field(default_factory=dict)
     _seen: Cost = NOTHING
     _stage: str = "getting ready"
+    _begins: bool = True
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Notes what was spent since the last report, and passes this one on."""
-        self._charge(self._stage if done == 0 else stage)
-        self._stage = stage
+        name = str(stage)
+        self._charge(self._stage if done == 0 else name)
+        self._stage, self._begins = name, done == 0
         self.listener(stage, done, total)
 
     def record(self) -> list[dict[str, Any]]:
         """The stages in the order in which they began, as plain values."""
-        self._charge("checks, the prior's among them")
+        self._charge(self._stage if self._begins else "checking")
         return [
             {
                 "stage": stage,
