@@ -147,7 +147,9 @@ def bayes_factors(comparison: Comparison, ax: Axes | None = None) -> Axes:
             if i != j:
                 ink = "white" if abs(values[i, j]) > 0.55 * VERY_STRONG else "black"
                 text = f"{values[i, j]:+.3g}".replace("-", "−")
-                ax.text(j, i, text, ha="center", va="center", color=ink, size=9)
+                ax.text(
+                    j, i, text, ha="center", va="center", color=ink, size=9, gid=drawing.ON_A_CELL
+                )
     drawing.tidy(ax, grid="none")
     return ax
 

@@ -24,6 +24,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 DASHES = ("-", "--", "-.", ":")
 SIZE = (4.8, 3.3)  # inches: as wide as a phone's screen with letters of 9 points
 LONGEST_NAME = 28
+ON_A_CELL = "on-cell"  # marks numbers that stand on a coloured cell and not on the page
 
 
 def require_packages(*names: str) -> None:

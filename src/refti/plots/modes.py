@@ -110,6 +110,10 @@ def search(result: Result, ax: Axes | None = None) -> Axes:
     ax.axhline(FOUND_WITH, color=drawing.GREY, linewidth=0.8, linestyle=":")
     ax.text(1.1e-5, FOUND_WITH - 0.015, "95 %", va="top", color=drawing.GREY, size="small")
     ax.set_xscale("log")
+    ax.set_xticks(
+        [1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1], ["0.001 %", "0.01 %", "0.1 %", "1 %", "10 %", "all"]
+    )
+    ax.minorticks_off()
     ax.set_ylim(0, 1.03)
     ax.set_xlabel("share of starting points below the mode")
     ax.set_ylabel("probability of finding it")

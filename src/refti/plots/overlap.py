@@ -53,7 +53,16 @@ def overlap(result: Result, ax: Axes | None = None) -> Axes:
             value = values[row, column]
             if np.isfinite(value):
                 ink = "black" if value > 0.5 else "white"
-                ax.text(column, row, f"{value:.2f}", ha="center", va="center", color=ink, size=8)
+                ax.text(
+                    column,
+                    row,
+                    f"{value:.2f}",
+                    ha="center",
+                    va="center",
+                    color=ink,
+                    size=8,
+                    gid=drawing.ON_A_CELL,
+                )
     else:
         ax.figure.colorbar(image, ax=ax, shrink=0.9, label="overlap")
     drawing.tidy(ax, grid="none")

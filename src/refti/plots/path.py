@@ -123,6 +123,8 @@ def variance(result: Result, ax: Axes | None = None) -> Axes:
     top, bottom = _extremes([leg.variance() for leg in result.draws])
     if bottom > 0 and top > max(30 * bottom, SMALL):
         ax.set_yscale("log")
+        ax.yaxis.set_major_formatter("{x:g}")
+        ax.minorticks_off()
     else:
         ax.set_ylim(0, max(1.15 * top, SMALL))
         drawing.plain_numbers(ax, "y")
