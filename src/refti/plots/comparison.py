@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from refti.checks.verdict import Verdict
 from refti.errors import SettingsError
 from refti.plots import drawing
 from refti.plots.drawing import Columns
@@ -87,13 +88,17 @@ def evidences(comparison: Comparison, ax: Axes | None = None) -> Axes:
             place,
             xerr=2 * row.error,
             fmt="o",
-            color=drawing.BLUE if row.trusted else drawing.RED,
-            markerfacecolor=drawing.BLUE if row.trusted else "none",
+            color=drawing.BLUE if row.verdict is not Verdict.NOT_TRUSTED else drawing.RED,
+            markerfacecolor=drawing.BLUE if row.verdict is not Verdict.NOT_TRUSTED else "none",
             markersize=6,
             capsize=3,
         )
     drawing.name_rows(ax, [row.name for row in rows])
-    hollow = "" if all(row.trusted for row in rows) else "; hollow: not to be relied on"
+    hollow = (
+        ""
+        if all(row.verdict is not Verdict.NOT_TRUSTED for row in rows)
+        else "; hollow: may be wrong"
+    )
     ax.set_xlabel(f"log z (nats){hollow}")
     ax.margins(x=0.1)
     drawing.plain_numbers(ax, "x")
@@ -146,7 +151,8 @@ def bayes_factors(comparison: Comparison, ax: Axes | None = None) -> Axes:
         for i, j in np.ndindex(values.shape):
             if i != j:
                 ink = "white" if abs(values[i, j]) > 0.55 * VERY_STRONG else "black"
-                text = f"{values[i, j]:+.3g}".replace("-", "−")
+                text = f"{values[i, j]:+.{0 if abs(values[i, j]) >= 10 else 1}f}"
+                text = "0" if float(text) == 0 else text.replace("-", "−")
                 ax.text(
                     j, i, text, ha="center", va="center", color=ink, size=9, gid=drawing.ON_A_CELL
                 )
@@ -167,6 +173,9 @@ def _diverging() -> Colormap:
 
 
 def _percent(probability: float) -> str:
-    if probability >= 0.995 and probability < 1:
-        return f"{min(100 * probability, 99.99):.2f} %"
-    return f"{100 * probability:.2g} %" if probability < 0.1 else f"{100 * probability:.0f} %"
+    percent = 100 * probability
+    if percent < 0.01:
+        return "< 0.01 %"
+    if percent > 99.99:
+        return "> 99.99 %"
+    return f"{percent:.2f} %" if percent < 1 or percent > 99 else f"{percent:.0f} %"

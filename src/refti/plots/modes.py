@@ -16,7 +16,7 @@ from refti.results.result import Result
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-MOST_POINTS = 200
+MOST_POINTS = 120
 MOST_NUMBERS = 12  # of a mode's place, in the table
 FOUND_WITH = 0.95  # the probability at which the search is quoted
 

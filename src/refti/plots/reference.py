@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 QUANTILES = np.linspace(0.02, 0.98, 49)
-MOST_POINTS = 160
+MOST_POINTS = 120
 MOST_ROWS = 12  # parameters in the table
 
 

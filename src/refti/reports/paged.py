@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from refti.plots import drawing
@@ -126,9 +127,52 @@ def render(template: str, sheet: StyleSheet, **values: Any) -> str:
         lstrip_blocks=True,
     )
     # Only what refti itself has written goes in unescaped: figures and their style sheet.
+    tables = TableStyles()
     environment.filters["drawn"] = lambda figure: Markup(figure.svg)
-    style = Markup(environment.get_template("style.css").render() + sheet.css)
-    return environment.get_template(template).render(style=style, **values) + "\n"
+    environment.filters["table_class"] = tables.name
+    environment.filters["longest_word"] = lambda text: max(map(len, text.split()), default=0)
+    page = environment.get_template(template).render(**values) + "\n"
+    rules = [environment.get_template("style.css").render(), sheet.css, tables.css]
+    # Styles are known once all is written, but stand at the top; no name can hold this line.
+    return page.replace("/* styles */\n", "\n".join(rules) + "\n", 1)
+
+
+@dataclass
+class TableStyles:
+    """The styles of all tables of a page: which columns are numbers, and their names on a phone.
+
+    Attributes:
+        names: the class of each kind of table.
+    """
+
+    names: dict[tuple[tuple[str, ...], tuple[bool, ...]], str] = field(default_factory=dict)
+
+    def name(self, table: TableShown) -> str:
+        """The class of a table."""
+        key = table.columns, table.is_numeric
+        return self.names.setdefault(key, f"t{len(self.names)}")
+
+    @property
+    def css(self) -> str:
+        """The rules for the page."""
+        wide, narrow = [], []
+        for (columns, numeric), name in self.names.items():
+            for place, column in enumerate(columns, start=1):
+                label = _css_string(column)
+                narrow.append(f".{name} td:nth-child({place})::before{{content:{label}}}")
+            cells = [
+                f".{name} :is(th,td):nth-child({i + 1})" for i, one in enumerate(numeric) if one
+            ]
+            if cells:
+                wide.append(f"{','.join(cells)}{{text-align:right;white-space:nowrap}}")
+        wide = ["@media print,(min-width:46.01rem){", *wide, "}"]
+        return "\n".join([*wide, "@media screen and (max-width:46rem){", *narrow, "}"])
+
+
+def _css_string(text: str) -> str:
+    """A string of a style sheet; every letter that could end it or the sheet is a number."""
+    plain = (c if re.match("[A-Za-z0-9 ]", c) else f"\\{ord(c):x} " for c in text)
+    return f'"{"".join(plain)}"'
 
 
 def _is_number(text: str) -> bool:
@@ -144,8 +188,3 @@ def _parses(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def columns_of(rows: Sequence[tuple[str, ...]], names: Sequence[str]) -> Columns:
-    """Rows of cells as columns by name."""
-    return {name: [row[i] for row in rows] for i, name in enumerate(names)}

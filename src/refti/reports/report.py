@@ -19,7 +19,7 @@ from refti.reports.svg import StyleSheet
 from refti.reports.words import GLOSSARY
 from refti.results.answer import answer
 from refti.results.compare import compare
-from refti.results.comparison import Comparison
+from refti.results.comparison import Comparison, Row
 from refti.results.files import write_bytes
 from refti.results.result import LogRatio
 from refti.results.text import list_names, plus_minus, printable
@@ -31,6 +31,7 @@ DATA_UNKNOWN = (
     "Not all of these runs tell which data they were given; the ranking holds only if all were "
     "given the same."
 )
+SMALL_PROBABILITY = 1e-4
 UNFOLDED = 4  # models whose sections stand open
 
 
@@ -200,6 +201,12 @@ def _answers(
     return said
 
 
+def _probability(row: Row) -> str:
+    if row.probability < SMALL_PROBABILITY:
+        return f"< {SMALL_PROBABILITY:.4f}"
+    return plus_minus(row.probability, row.probability_error)
+
+
 def _ranking(group: Group, comparison: Comparison, sheet: StyleSheet) -> Ranking:
     verdicts = [VERDICTS[row.verdict] for row in comparison.rows]
     rows = tuple(
@@ -210,7 +217,7 @@ def _ranking(group: Group, comparison: Comparison, sheet: StyleSheet) -> Ranking
             "0"
             if place == 1
             else plus_minus(row.log_bayes_factor, row.log_bayes_factor_error).replace("-", "−"),
-            plus_minus(row.probability, row.probability_error).replace("-", "−"),
+            _probability(row),
             row.strength or "–",
             verdict,
         )

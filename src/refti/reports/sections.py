@@ -142,9 +142,8 @@ def _made(run: Run) -> TableShown:
     result, found = run.result, run.result.found
     rows = [("model", str(found.get("source", "")))]
     rows += [(f"{name}=", _plain(value)) for name, value in result.settings.items()]
-    rows.append(
-        ("rungs", f"{sum(leg.rungs for leg in result.draws)} in {len(result.draws)} leg(s)")
-    )
+    rungs = [str(leg.rungs) for leg in result.draws]
+    rows.append(("rungs", rungs[0] if len(rungs) == 1 else f"{', '.join(rungs)} on the legs"))
     words = {
         "chosen_reference": "reference chosen",
         "chosen_because": "because",
@@ -178,6 +177,8 @@ def _plain(value: Any) -> str:
         return "None"
     if isinstance(value, list | tuple):
         return ", ".join(_plain(one) for one in value)
+    if isinstance(value, float):
+        return f"{value:g}"
     return cell(value)
 
 

@@ -41,6 +41,8 @@ STYLE: dict[Any, Any] = {
     "text.usetex": False,
     "path.simplify_threshold": 0.3,
 }
+LETTER, LINE, LEANING = 5.6, 15.0, 0.66  # points: a letter's width, a line's height, and a slant's
+SAME_USES = re.compile(r"<g([^>]*)>((?:<use [^>]*/>)+)</g>")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 
 
@@ -77,8 +79,10 @@ class StyleSheet:
         from matplotlib.figure import Figure
 
         with page_style():
-            figure = Figure(figsize=size, layout="constrained")
-            draw(figure.subplots())
+            figure = Figure(figsize=size)
+            ax = figure.subplots()
+            draw(ax)
+            _make_room(ax)
             written = io.StringIO()
             figure.savefig(written, format="svg", metadata={"Date": None})
         self.figures += 1
@@ -88,26 +92,24 @@ class StyleSheet:
         svg = svg[svg.index("<svg") :]
         svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
         svg = re.sub(r"<defs>\s*<style.*?</style>\s*</defs>", "", svg, flags=re.DOTALL)
-        used = set(re.findall(r'(?:url\(|href=")#([^")]+)', svg))
-        svg = re.sub(r"<[^>]*>", lambda tag: self._tag(tag[0], prefix, used), svg)
+        svg = svg.replace("xlink:href", "href")
+        used = dict.fromkeys(re.findall(r'(?:url\(|href=")#([^")]+)', svg))
+        short = {name: f"{prefix}{place:x}" for place, name in enumerate(used)}
+        svg = re.sub(r"<[^>]*>", lambda tag: self._tag(tag[0], short), svg)
         svg = re.sub(r">\s+<", "><", svg)
+        svg = SAME_USES.sub(_style_once, svg)
         for _ in range(2):  # groups that held nothing but their name
             svg = re.sub(r"<g></g>|<g/>|<defs></defs>", "", svg)
         head = f'<svg role="img" aria-label="{_attribute(alt)}" viewBox='
         return re.sub(r"<svg [^>]*?viewBox=", lambda _: head, svg, count=1)
 
-    def _tag(self, tag: str, prefix: str, used: set[str]) -> str:
+    def _tag(self, tag: str, short: dict[str, str]) -> str:
         """A tag with fewer digits, its style by name, and identifiers that no other figure has."""
-        tag = re.sub(r' (id)="([^"]*)"', lambda m: self._identifier(m[2], prefix, used), tag)
-        tag = re.sub(r"(url\(|href=\")#", rf"\1#{prefix}-", tag)
+        tag = re.sub(r' id="([^"]*)"', lambda m: _identifier(m[1], short), tag)
+        tag = re.sub(r'(url\(|href=")#([^")]+)', lambda m: f"{m[1]}#{short[m[2]]}", tag)
         tag = re.sub(r' transform="rotate\(-?0[ )][^"]*"', "", tag)
         tag = re.sub(r' (d|x|y|transform)="([^"]*)"', _with_fewer_digits, tag)
         return re.sub(r' style="([^"]*)"', lambda m: f' class="{self._class(m[1])}"', tag)
-
-    def _identifier(self, name: str, prefix: str, used: set[str]) -> str:
-        if name.startswith(drawing.ON_A_CELL):
-            return f' data-on="{drawing.ON_A_CELL}"'
-        return f' id="{prefix}-{name}"' if name in used else ""
 
     def _class(self, style: str) -> str:
         style = re.sub(r" ?font-family: [^;]*(?:;|$)", "", style)
@@ -115,6 +117,36 @@ class StyleSheet:
         for colour, value in PAGE_COLOURS.items():
             style = style.replace(colour.lower(), value)
         return self.classes.setdefault(style.strip().rstrip(";"), f"v{len(self.classes)}")
+
+
+def _style_once(found: re.Match[str]) -> str:
+    """A group of markers with their style on the group, where all have the same."""
+    styles = set(re.findall(r'class="(v\d+)"', found[2]))
+    if len(styles) != 1 or found[2].count("class=") != found[2].count("<use"):
+        return found[0]
+    uses = re.sub(r' class="v\d+"', "", found[2])
+    return f'<g{found[1]} class="{styles.pop()}">{uses}</g>'
+
+
+def _make_room(ax: Axes) -> None:
+    """Sets margins by the length of what is written in them, which is quicker than measuring."""
+    wide, high = (72 * inches for inches in ax.figure.get_size_inches())  # type: ignore[union-attr]
+    names = [label.get_text() for label in ax.get_yticklabels()]
+    longest = max((len(name) for name in names), default=0)
+    below = [label for label in ax.get_xticklabels() if label.get_rotation()]
+    leaning = max((len(label.get_text()) for label in below), default=0)
+    left = max(LETTER * longest + 10, 40) + (LINE if ax.get_ylabel() else 0)
+    bottom = 2.2 * LINE if not leaning else LEANING * LETTER * leaning + LINE
+    top = 1.6 * LINE if ax.get_title(loc="left") else 0.6 * LINE
+    ax.figure.subplots_adjust(
+        left=min(left / wide, 0.6), bottom=bottom / high, right=1 - 8 / wide, top=1 - top / high
+    )
+
+
+def _identifier(name: str, short: dict[str, str]) -> str:
+    if name.startswith(drawing.ON_A_CELL):
+        return f' data-on="{drawing.ON_A_CELL}"'
+    return f' id="{short[name]}"' if name in short else ""
 
 
 def _with_fewer_digits(found: re.Match[str]) -> str:
