@@ -64,13 +64,16 @@ class Display:
     It has a clock of its own, so that a stage from which nothing is heard shows that it lives.
     """
 
-    def __init__(self, stream: TextIO | None = None) -> None:
-        self.stream = sys.stderr if stream is None else stream
+    def __init__(self, *, quiet: bool = False) -> None:
+        """Takes whether it is to show nothing, and only to know the stage."""
+        self.stream = sys.stderr
         self.live = is_live(self.stream)
-        self.stage = "starting"
-        self._counts, self._estimate, self._label = (0, 0), "", ""
+        self.quiet = quiet
+        self.stage, self.estimate = "starting", ""
+        self._counts, self._label = (0, 0), ""
         self._begun = time.monotonic()
         self._shown, self._shown_stage, self._drawn_at = "", "", -math.inf
+        self._stopping = False
         self._lock, self._over = threading.RLock(), threading.Event()
 
     def __enter__(self) -> Display:
@@ -87,14 +90,25 @@ class Display:
         """Shows how far a stage is."""
         with self._lock:
             self.stage, self._counts = str(stage), (done, total)
-            self._estimate = getattr(stage, "estimate", self._estimate)
+            self.estimate = getattr(stage, "estimate", self.estimate)
             self._draw(SECONDS_BETWEEN_DRAWINGS)
 
     def begin(self, label: str) -> None:
         """Sets the clock back for what comes next; the label stands at the head of its line."""
         with self._lock:
-            self._label, self._begun, self._estimate = label, time.monotonic(), ""
-            self.stage, self._counts = "starting", (0, 0)
+            self._label, self._begun = label, time.monotonic()
+            self.stage, self.estimate, self._counts = "starting", "", (0, 0)
+            self._stopping = False
+
+    def stop(self) -> None:
+        """Says from now on that the run was told to stop."""
+        with self._lock:
+            self._stopping = True
+            self._draw(0.0)
+
+    def has_estimate(self) -> bool:
+        """Whether the run has told of an estimate."""
+        return bool(self.estimate)
 
     @property
     def line(self) -> str:
@@ -102,7 +116,8 @@ class Display:
         done, total = self._counts
         share = f", {100 * done // total} %" if total > 1 and done < total else ""
         stage = f"{self._label}: {self.stage}" if self._label else self.stage
-        parts = [stage + share, self._estimate, "compiling" if _COMPILING.programs else ""]
+        parts = [stage + share, self.estimate, "compiling" if _COMPILING.programs else ""]
+        parts = ["stopping", *parts] if self._stopping else parts
         return " · ".join([part for part in parts if part] + [duration(self.seconds)])
 
     @property
@@ -124,6 +139,8 @@ class Display:
                     self._draw(SECONDS_BETWEEN_TICKS)
 
     def _draw(self, least: float) -> None:
+        if self.quiet:
+            return
         waited = time.monotonic() - self._drawn_at
         if self.live:
             if waited < least:

@@ -21,12 +21,18 @@ if TYPE_CHECKING:
     from refti.suite import Target
 
 
-@click.group()
+@click.group(short_help="Replicated runs: are errors and verdicts right?")
 def calibrate() -> None:
     """Replicated runs that show whether errors and verdicts are right.
 
     With --output each finished run is kept in a file of JSON lines, and a study that was
-    interrupted goes on where it stopped. Exit codes: 0 passed, 1 not passed, 2 bad input.
+    interrupted goes on where it stopped. Exit codes: 0 passed, 1 not passed, 2 bad input, 3 stopped
+    early.
+
+    \b
+    Examples:
+      refti calibrate suite --quick
+      refti calibrate coverage -o runs/calibration
     """
 
 
@@ -105,7 +111,14 @@ def suite(
     quick: bool,
     as_json: bool,
 ) -> int:
-    """Run every target of the suite; --quick leaves out those beyond 20 dimensions."""
+    """Run every target of the suite; --quick leaves out those beyond 20 dimensions.
+
+    \b
+    Examples:
+      refti calibrate suite
+      refti calibrate suite --hard --seeds 20 -o runs/suite
+      refti calibrate suite --targets ring,funnel --setting target_error=0.01
+    """
     from refti.calibrate import seeds as study
     from refti.calibrate import table
 
@@ -135,7 +148,11 @@ def suite(
 @_targets
 @_hard
 @click.option(
-    "--seeds", type=click.IntRange(min=2), show_default="200, or 100 with --hard", default=None
+    "--seeds",
+    type=click.IntRange(min=2),
+    show_default="200, or 100 with --hard",
+    default=None,
+    help="Seeds a target.",
 )
 @_common_options
 def coverage(
@@ -152,6 +169,11 @@ def coverage(
 
     --hard takes eight hard targets, or judges those named as hard ones: by the variance and the
     mean of z.
+
+    \b
+    Examples:
+      refti calibrate coverage -o runs/calibration
+      refti calibrate coverage --hard --seeds 50
     """
     from refti.calibrate import coverage as study
 
@@ -172,7 +194,13 @@ def coverage(
 
 
 @calibrate.command()
-@click.option("--data-sets", type=click.IntRange(min=2), default=500, show_default=True)
+@click.option(
+    "--data-sets",
+    type=click.IntRange(min=2),
+    default=500,
+    show_default=True,
+    help="Data sets that are simulated.",
+)
 @_common_options
 def choice(
     data_sets: int,
@@ -182,7 +210,12 @@ def choice(
     quick: bool,
     as_json: bool,
 ) -> int:
-    """Calibrate model probabilities on simulated data sets; --quick takes 150 of them."""
+    """Calibrate model probabilities on simulated data sets; --quick takes 150 of them.
+
+    \b
+    Example:
+      refti calibrate choice --data-sets 200 -o runs/choice
+    """
     from refti.calibrate import choice as study
 
     jobs = study.jobs(min(data_sets, 150) if quick else data_sets, settings)
@@ -195,7 +228,9 @@ def choice(
 
 
 @calibrate.command()
-@click.option("--seeds", type=click.IntRange(min=1), default=50, show_default=True)
+@click.option(
+    "--seeds", type=click.IntRange(min=1), default=50, show_default=True, help="Seeds a mixture."
+)
 @_common_options
 def modes(
     seeds: int,
@@ -205,7 +240,12 @@ def modes(
     quick: bool,
     as_json: bool,
 ) -> int:
-    """Repeat mixtures of two separated modes; --quick takes 3 of the seeds."""
+    """Repeat mixtures of two separated modes; --quick takes 3 of the seeds.
+
+    \b
+    Example:
+      refti calibrate modes --quick
+    """
     from refti.calibrate import modes as study
 
     jobs = study.jobs(min(seeds, 3) if quick else seeds, settings)
@@ -215,11 +255,18 @@ def modes(
 
 
 @calibrate.command()
-@click.option("--seeds", type=click.IntRange(min=1), default=200, show_default=True)
+@click.option(
+    "--seeds", type=click.IntRange(min=1), default=200, show_default=True, help="Seeds a mixture."
+)
 @click.option("--quick", is_flag=True, help="A small version of the study.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def search(seeds: int, quick: bool, as_json: bool) -> int:
-    """Search alone for a second mode; --quick takes 40 of the seeds and few mixtures."""
+    """Search alone for a second mode; --quick takes 40 of the seeds and few mixtures.
+
+    \b
+    Example:
+      refti calibrate search --quick --json
+    """
     from refti.calibrate import search_power as study
 
     rows = study.power(min(seeds, 40) if quick else seeds, quick=quick)
@@ -231,7 +278,12 @@ def search(seeds: int, quick: bool, as_json: bool) -> int:
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def checks(files: tuple[Path, ...], as_json: bool) -> int:
-    """Count how often each check fired in FILES that studies left in their --output."""
+    """Count how often each check fired in FILES that studies left in their --output.
+
+    \b
+    Example:
+      refti calibrate checks runs/calibration/coverage.jsonl
+    """
     from refti.calibrate import checks as study
     from refti.calibrate.replicate import read_runs
 

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
 from refti.cli.exit_codes import verdict
-from refti.cli.printing import print_json
+from refti.cli.printing import print_comparison, print_json
 from refti.errors import SettingsError
+from refti.progress import terminal_width
 
 
-@click.command()
+@click.command(short_help="Rank results that are kept in folders.")
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--prior", multiple=True, metavar="NAME=WEIGHT", help="Prior weight of a model.")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
 def compare(folders: tuple[Path, ...], prior: tuple[str, ...], as_json: bool) -> int:
-    """Rank results kept in folders; each model is named by its folder."""
+    """Rank results kept in folders; each model is named by its folder.
+
+    A single folder stands for all results in the folders below it. Models are equally probable
+    beforehand unless --prior says otherwise.
+
+    \b
+    Examples:
+      refti compare runs/m1 runs/m2
+      refti compare runs --prior m1=1 --prior m2=3
+    """
     import refti
 
     if len(folders) == 1:
@@ -31,7 +42,7 @@ def compare(folders: tuple[Path, ...], prior: tuple[str, ...], as_json: bool) ->
     if as_json:
         print_json(table.to_dict())
     else:
-        click.echo(str(table))
+        print_comparison(table, terminal_width(sys.stdout))
     return verdict(table.trusted)
 
 

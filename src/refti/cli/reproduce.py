@@ -29,7 +29,7 @@ EXAMPLES = {
 }
 
 
-@click.command()
+@click.command(short_help="The paper's examples, ours beside the printed ones.")
 @click.argument("example", type=click.Choice([*EXAMPLES, "all"]))
 @click.option("--quick", is_flag=True, help="A short version, with larger but honest errors.")
 @click.option(
@@ -46,7 +46,9 @@ EXAMPLES = {
     metavar="FILE",
     help="CSV of another country's daily cases (date, cases), for covid.",
 )
-@click.option("--seed", type=int, default=1, show_default=True)
+@click.option(
+    "--seed", type=int, default=1, show_default=True, help="All randomness comes from it."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def reproduce(
@@ -62,6 +64,12 @@ def reproduce(
 
     Tables are printed and written as CSV, figures as SVG and PNG, both into one HTML report a
     folder. A command that was interrupted goes on where it stopped.
+
+    \b
+    Examples:
+      refti reproduce radiata
+      refti reproduce all --quick -o reproduction
+      refti reproduce covid --cases cases.csv
     """
     from refti.paper.report import page
     from refti.paper.report.work import Work

@@ -20,7 +20,7 @@ from refti.run.conclude import shares_of
 from refti.run.pilot import Peak
 from refti.run.problem import Counts, Problem
 from refti.run.rounding import check_bounds
-from refti.run.rounds import RunState
+from refti.run.rounds import RunState, evaluations_wanted
 from refti.sampling.leg_sample import LegSample
 from refti.sampling.metering import Meter
 
@@ -118,6 +118,13 @@ def _found_on_path(state: RunState) -> dict[str, Any]:
     }
     if plan.coordinates is not None:
         found["coordinates"] = plan.coordinates
+    settings, wanted = state.problem.settings, evaluations_wanted(state)
+    if state.ended is None and settings.kept is None and wanted > settings.max_evaluations:
+        found["out_of_reach"] = (
+            f"The run ended because an error of {settings.target_error:g} is out of reach: at the "
+            f"rate so far it takes about {float(f'{wanted:.2g}'):,.0f} evaluations, and "
+            f"max_evaluations= allows {settings.max_evaluations:,}."
+        )
     if choice is not None:
         found["chosen_reference"] = choice.family
         found["chosen_because"] = choice.reason

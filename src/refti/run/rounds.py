@@ -186,10 +186,15 @@ def is_enough(state: RunState) -> bool:
 
 def is_beyond_budget(state: RunState) -> bool:
     """Whether the draws still wanting, at the rate so far, are beyond the budget."""
+    return evaluations_wanted(state) > state.problem.settings.max_evaluations
+
+
+def evaluations_wanted(state: RunState) -> float:
+    """How many evaluations it takes in all, at the rate so far, for the draws still wanting."""
     checks = {check.name: check for check in state.conclusion.checks}
     size, error = checks["effective draws"], checks["target error"]
     factor = max(size.threshold / max(size.value, 1.0), (error.value / error.threshold) ** 2)
-    return state.usage.evaluations * factor > state.problem.settings.max_evaluations
+    return state.usage.evaluations * factor
 
 
 def refit_reference(state: RunState, engine: Engine) -> Plan | None:

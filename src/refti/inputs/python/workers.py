@@ -155,8 +155,9 @@ def _end(executor: Any) -> None:
 
 def _receive_function(function: bytes) -> None:
     """Makes a new process ready: the function travels once, not with every batch."""
-    # The process that asked hears of Ctrl-C and ends its workers in good order.
+    # The process that asked hears of Ctrl-C, or its end, and ends its workers in good order.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         _HELD["call"] = cloudpickle.loads(function)
     except Exception as error:  # told to who asks, in words, instead of a broken pool
@@ -175,7 +176,8 @@ def _call_function(batch: Batch) -> Answers:
 
 
 @atexit.register
-def _end_all() -> None:
+def end_all() -> None:
+    """Ends the processes of all workers there are."""
     for executor in list(_RUNNING):
         _end(executor)
 
