@@ -21,7 +21,7 @@ from refti.draws.draws import Draws
 from refti.estimators import Estimate, estimate_path
 from refti.results.rungs import summarise_rungs
 
-FILES = {"result.json", "draws.nc", "posterior.nc"}
+FILES = {"result.json", "draws.nc", "posterior.nc", "reference.nc"}
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +175,7 @@ class TestRoundTrip:
 class TestDamage:
     """Files that are not those that were written."""
 
-    @pytest.mark.parametrize("file", ["draws.nc", "posterior.nc"])
+    @pytest.mark.parametrize("file", ["draws.nc", "posterior.nc", "reference.nc"])
     def test_changed_netcdf_is_refused(self, result: refti.Evidence, tmp_path: Path, file: str):
         result.save(tmp_path)
         data = bytearray((tmp_path / file).read_bytes())
@@ -185,7 +185,7 @@ class TestDamage:
             refti.load(tmp_path)
         assert file in str(caught.value)
 
-    @pytest.mark.parametrize("file", ["draws.nc", "posterior.nc"])
+    @pytest.mark.parametrize("file", ["draws.nc", "posterior.nc", "reference.nc"])
     def test_missing_netcdf_is_refused(self, result: refti.Evidence, tmp_path: Path, file: str):
         result.save(tmp_path)
         (tmp_path / file).unlink()

@@ -20,7 +20,7 @@ import refti
 from refti.references.gaussian import Gaussian, gaussian
 from refti.run.store import fingerprint
 
-FILES = {"run.json", "result.json", "draws.nc", "posterior.nc"}
+FILES = {"run.json", "result.json", "draws.nc", "posterior.nc", "reference.nc"}
 
 
 def normal(scale: float) -> refti.Model:

@@ -13,6 +13,7 @@ from refti.cli.compare import compare
 from refti.cli.doctor import doctor
 from refti.cli.exit_codes import BAD_INPUT, IN_WORDS, STOPPED_EARLY
 from refti.cli.init import init
+from refti.cli.report import report
 from refti.cli.reproduce import reproduce
 from refti.cli.run import run
 from refti.cli.stopping import SIGNALS, leave
@@ -36,7 +37,7 @@ def commands() -> None:
     """
 
 
-for command in (run, compare, calibrate, reproduce, doctor, init):
+for command in (run, compare, report, calibrate, reproduce, doctor, init):
     commands.add_command(command)
 
 

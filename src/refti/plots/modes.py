@@ -23,7 +23,7 @@ FOUND_WITH = 0.95  # the probability at which the search is quoted
 
 def modes_columns(result: Result) -> Columns:
     """The modes with their share of the mass and their place."""
-    peaks, names = _peaks(result), list(flat_columns(result.posterior, ("chain", "draw")))
+    peaks, names = _peaks(result), list(_draws(result))
     shares = result.found["peaks"]
     columns: dict[str, list[Any]] = {"mode": list(range(1, len(peaks) + 1))}
     if any(peak.get("share") is not None for peak in shares):
@@ -40,7 +40,7 @@ def modes(result: Result, ax: Axes | None = None) -> Axes:
     """
     peaks = _peaks(result)
     ax = drawing.axes_for(ax)
-    draws = flat_columns(result.posterior, ("chain", "draw"))
+    draws = _draws(result)
     names = list(draws)
     across = _widest(peaks, np.stack([draws[name] for name in names]))
     x, y = draws[names[across[0]]], draws[names[across[1]]] if len(names) > 1 else None
@@ -145,6 +145,12 @@ def _searched(result: Result) -> Mapping[str, Any]:
             'peak, so there is nothing to show. Run it with search="default".'
         )
     return searched
+
+
+def _draws(result: Result) -> dict[str, np.ndarray]:
+    """The draws of the parameters, without what else a posterior may hold."""
+    names = [name for name in result.found["peaks"][0]["at"] if name in result.posterior]
+    return flat_columns(result.posterior[names], ("chain", "draw"))
 
 
 def _peaks(result: Result) -> np.ndarray:

@@ -105,9 +105,11 @@ def misfits(result: Result) -> list[tuple[str, float]]:
 
 
 def _draws(result: Result) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    posterior = flat_columns(result.posterior, ("chain", "draw"))
-    reference = flat_columns(result.reference, ("draw",))
-    # The user may have named the places of one and not of the other; their order is the same.
+    """The draws of the posterior and of the reference, by the names of the former."""
+    # The posterior may hold more than parameters, and the user's names of places along them.
+    names = [name for name in result.reference.data_vars if name in result.posterior.data_vars]
+    posterior = flat_columns(result.posterior[names], ("chain", "draw"))
+    reference = flat_columns(result.reference[names], ("draw",))
     return posterior, dict(zip(posterior, reference.values(), strict=True))
 
 

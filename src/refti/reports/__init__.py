@@ -1,6 +1,16 @@
 """Reports: results as one HTML page that needs no network and runs no code."""
 
-from refti.reports.paged import FigureShown, StyleSheet, TableShown, render
+from refti.plots.drawing import require_packages
+from refti.reports.paged import FigureShown, TableShown, render
 from refti.reports.report import report
+from refti.reports.svg import StyleSheet, page_style
 
-__all__ = ["FigureShown", "StyleSheet", "TableShown", "render", "report"]
+__all__ = [
+    "FigureShown",
+    "StyleSheet",
+    "TableShown",
+    "page_style",
+    "render",
+    "report",
+    "require_packages",
+]

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MISSING = "–"
+FEW_COLUMNS = 6  # of a table; one of more is stacked on wider screens already
+STACKED, STACKED_MANY = 46, 64  # the widths, in letters, below which tables are
 MOST_ROWS = 60  # of a table under a figure
 
 
@@ -155,18 +157,21 @@ class TableStyles:
     @property
     def css(self) -> str:
         """The rules for the page."""
-        wide, narrow = [], []
+        rules = []
         for (columns, numeric), name in self.names.items():
-            for place, column in enumerate(columns, start=1):
-                label = _css_string(column)
-                narrow.append(f".{name} td:nth-child({place})::before{{content:{label}}}")
+            stacked = STACKED_MANY if len(columns) > FEW_COLUMNS else STACKED
+            labels = [
+                f".{name} td:nth-child({place})::before{{content:{_css_string(column)}}}"
+                for place, column in enumerate(columns, start=1)
+            ]
+            rules += [f"@media screen and (max-width:{stacked}rem){{", *labels, "}"]
             cells = [
                 f".{name} :is(th,td):nth-child({i + 1})" for i, one in enumerate(numeric) if one
             ]
             if cells:
-                wide.append(f"{','.join(cells)}{{text-align:right;white-space:nowrap}}")
-        wide = ["@media print,(min-width:46.01rem){", *wide, "}"]
-        return "\n".join([*wide, "@media screen and (max-width:46rem){", *narrow, "}"])
+                right = f"{','.join(cells)}{{text-align:right;white-space:nowrap}}"
+                rules.append(f"@media print,(min-width:{stacked + 0.01}rem){{{right}}}")
+        return "\n".join(rules)
 
 
 def _css_string(text: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from refti.errors import SettingsError, StoreError
+from refti.errors import CompareError, SettingsError, StoreError
 from refti.plots import drawing
 from refti.reports.data import Group, group_by_data
 from refti.reports.figures import comparison_figures
@@ -105,6 +105,12 @@ def report(
     read, unread = read_runs(runs)
     if not read:
         raise StoreError("\n".join(one.reason for one in unread))
+    names = {run.name for run in read}
+    if prior is not None and not names <= set(prior) <= names | {one.name for one in unread}:
+        raise CompareError(
+            "Prior must have one weight for every model reported; expected "
+            f"{list_names(sorted(names))}; got {list_names(prior)}. Leave it out for equal weights."
+        )
     page = make_page(read, unread, prior=prior, title=title)
     if browser is None:
         write_bytes(file, page.encode())
@@ -126,9 +132,7 @@ def make_page(
     comparisons = {
         group: compare(
             {run.name: run.result for run in group.runs},  # type: ignore[misc]
-            prior=None
-            if prior is None
-            else {run.name: prior.get(run.name, 0.0) for run in group.runs},
+            prior=None if prior is None else {run.name: prior[run.name] for run in group.runs},
         )
         for group in groups
         if len(group.runs) > 1

@@ -13,6 +13,7 @@ from refti.plots import drawing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 # Colours that a page gives its own values, one in the light and one in the dark.
 PAGE_COLOURS = {
@@ -83,8 +84,12 @@ class StyleSheet:
             ax = figure.subplots()
             draw(ax)
             _make_room(ax)
-            written = io.StringIO()
-            figure.savefig(written, format="svg", metadata={"Date": None})
+            return self.embed(figure, alt=alt)
+
+    def embed(self, figure: Figure, *, alt: str) -> str:
+        """A drawing that is there already as an element of the page; see `page_style`."""
+        written = io.StringIO()
+        figure.savefig(written, format="svg", metadata={"Date": None})
         self.figures += 1
         return self._compact(written.getvalue(), f"f{self.figures}", alt)
 

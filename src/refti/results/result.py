@@ -17,6 +17,7 @@ from refti.draws.draws import Draws
 from refti.errors import NotTrustedError, SettingsError, StoreError
 from refti.estimators import Estimate
 from refti.results.files import read_json, read_netcdf, write_json, write_netcdf
+from refti.results.html import Checks, result_html
 from refti.results.old_files import found_in, settings_in
 from refti.results.rungs import RungSummary, read_rung
 from refti.results.text import plus_minus, search_line
@@ -54,6 +55,9 @@ class Result:
     found: Mapping[str, Any] = field(default_factory=dict)
     rungs: tuple[RungSummary, ...] = ()
     reference: xarray.Dataset = field(default_factory=xarray.Dataset)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "checks", Checks(self.checks))
 
     @property
     def trusted(self) -> bool:
@@ -126,16 +130,39 @@ class Result:
         record = {**self.to_dict(), "format": FORMAT, "legs": len(self.draws), "sha256": digests}
         write_json(folder / "result.json", record)
 
+    def __repr__(self) -> str:
+        """The number, the verdict, and what it took, in two lines."""
+        rungs = sum(leg.rungs for leg in self.draws)
+        value = plus_minus(self.value, self.error, decimals=4)
+        return (
+            f"{type(self).__name__}({self._symbol} = {value}, {self.verdict.shown},\n"
+            f"    {rungs} rungs, {self.cost.evaluations:,} evaluations, {self.cost.seconds:.1f} s)"
+        )
+
+    def _repr_html_(self) -> str:
+        low, high = self.interval()
+        rows = [
+            (self._symbol, plus_minus(self.value, self.error, decimals=4)),
+            ("95 % interval", f"{low:.4f} to {high:.4f}"),
+            ("verdict", self.verdict.shown),
+        ]
+        searched = self.found.get("search") or {}
+        return result_html(rows, Checks(self.checks), str(searched.get("sentence", "")))
+
+    @property
+    def _symbol(self) -> str:
+        return "log z" if isinstance(self, Evidence) else "log ratio"
+
     def __str__(self) -> str:
         low, high = self.interval()
-        name = "log z" if isinstance(self, Evidence) else "log ratio"
+        name = self._symbol
         first = f"{name} = {plus_minus(self.value, self.error, decimals=4)}"
         lines = [f"{first}  (95 %: {low:.4f} to {high:.4f}), {self.verdict.shown}"]
         lines += search_line(self.found)
         return "\n".join(lines + [f"  {check}" for check in self.checks if not check.ok])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evidence(Result):
     """The log evidence of a model."""
 
@@ -145,7 +172,7 @@ class Evidence(Result):
         return self.value
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LogRatio(Result):
     """The log ratio of two models' evidences, which says nothing about either alone."""
 

@@ -57,7 +57,7 @@ def _holds(factors: dict[str, Sample], log_z: dict[str, dict[str, Sample]], runs
 def _estimates(runs: Runs) -> str:
     repeated = runs.referenced["density"]
     return (
-        "Figure 4. (a, b) log z from the first iterations of every rung, those of all chains "
+        "The paper's Figure 4. (a, b) log z from the first iterations of every rung, those of all chains "
         "counted together, by referenced TI and by power posteriors on 100 rungs, as far as it "
         "lies within 0.3 of the exact value. (c, d) "
         f"{len(repeated)} runs of each method as points, with mean and standard deviation beside "
@@ -83,7 +83,7 @@ WHY = (
     "needs the fewest stays."
 )
 INTEGRANDS = (
-    "Figure 3. Mean of Δ at each rung with two standard errors, and the spline that is integrated: "
+    "The paper's Figure 3. Mean of Δ at each rung with two standard errors, and the spline that is integrated: "
     "(a) from model to model, (b) from a Gaussian of sampled covariance, (c) from the prior on 11 "
     "equal rungs and (d) on 100 rungs at (i/99)^5. Dotted in (c) and (d): exact. Between the first "
     "two rungs of (c) the spline misses the curve; at λ = 0 the power posteriors stand at the "
