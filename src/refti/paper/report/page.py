@@ -25,6 +25,7 @@ PAGE = "report.html"
 # Okabe and Ito's colours, which people who do not tell red from green can tell apart.
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, GREY = "#CC79A7", "#56B4E9", "#767676"
+INK = "#1A1A1A"  # what is black on paper, and white on a dark screen
 COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY)
 
 
@@ -90,6 +91,6 @@ def _drawn(folder: Path, figure: Figure, sheet: StyleSheet) -> FigureShown:
         # By themselves, figures stand on paper.
         for form, options in (("svg", {"metadata": {"Date": None}}), ("png", {"dpi": 150})):
             written = io.BytesIO()
-            drawing.savefig(written, format=form, facecolor="white", **options)  # type: ignore[arg-type]
+            drawing.savefig(written, format=form, facecolor="white", **options)
             (folder / f"{figure.name}.{form}").write_bytes(written.getvalue())
     return FigureShown(figure.name, figure.caption, shown, None)
