@@ -26,17 +26,20 @@ NAMES = {
 
 def estimates_columns(result: Result) -> Columns:
     """Every estimator's value, error, and the parts of the error."""
+    # In one order, which a file does not keep.
+    known = [name for name in NAMES if name in result.estimates]
+    names = [*known, *sorted(set(result.estimates) - set(known))]
     rows = [
         (NAMES.get(n, n), e.value, e.error, e.monte_carlo_error, e.quadrature_error)
-        for n, e in result.estimates.items()
+        for n, e in ((name, result.estimates[name]) for name in names)
     ]
     witness = result.found.get("witness") or {}
     if "log_z" in witness:
         value, error = float(witness["log_z"]), float(witness["error"])
         rows.append((f"second way: {witness['way']}", value, error, error, 0.0))
-    names, values, errors, sampling, quadrature = zip(*rows, strict=True)
+    labels, values, errors, sampling, quadrature = zip(*rows, strict=True)
     return {
-        "estimator": names,
+        "estimator": labels,
         value_label(result): values,
         "error": errors,
         "of sampling": sampling,

@@ -141,7 +141,7 @@ def _made(run: Run) -> TableShown:
     """What was asked for, what the run chose, and with what it was made."""
     result, found = run.result, run.result.found
     rows = [("model", str(found.get("source", "")))]
-    rows += [(f"{name}=", _plain(value)) for name, value in result.settings.items()]
+    rows += [(f"{name}=", _plain(value)) for name, value in sorted(result.settings.items())]
     rungs = [str(leg.rungs) for leg in result.draws]
     rows.append(("rungs", rungs[0] if len(rungs) == 1 else f"{', '.join(rungs)} on the legs"))
     words = {
@@ -189,7 +189,9 @@ def command(run: Run) -> str:
         return printable(told)
     usual = Settings().record()
     asked: Mapping[str, Any] = run.result.settings
-    different = {n: v for n, v in asked.items() if n in usual and n != "seed" and v != usual[n]}
+    different = {
+        n: v for n, v in sorted(asked.items()) if n in usual and n != "seed" and v != usual[n]
+    }
     reference = different.pop("reference", None)
     if reference is not None:
         different["reference"] = reference[0] if len(reference) == 1 else reference
