@@ -1,5 +1,6 @@
 """The public names, each by the module it comes from; `__init__.py` reads them here."""
 
+from refti import plots as plots
 from refti import suite as suite
 from refti.errors import CompareError as CompareError
 from refti.errors import ExecutorError as ExecutorError
@@ -29,6 +30,7 @@ from refti.models.supports import upper as upper
 from refti.paths.ladder import power as power
 from refti.paths.ladder import uniform as uniform
 from refti.references.base import Reference as Reference
+from refti.reports.report import report as report
 from refti.results.compare import compare as compare
 from refti.results.comparison import Comparison as Comparison
 from refti.results.result import Evidence as Evidence

@@ -24,7 +24,7 @@ from refti.results.files import sha256
 from refti.results.rungs import summarise_rungs
 from refti.results.saving import digest_of
 
-FILES = {"result.json", "draws.nc", "posterior.nc"}
+FILES = {"result.json", "draws.nc", "posterior.nc", "reference.nc"}
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ class TestRoundTrip:
 class TestDamage:
     """Files that are not those that were written."""
 
-    @pytest.mark.parametrize("file", ["draws.nc", "posterior.nc"])
+    @pytest.mark.parametrize("file", ["draws.nc", "posterior.nc", "reference.nc"])
     def test_changed_netcdf_is_refused(self, result: refti.Evidence, tmp_path: Path, file: str):
         result.save(tmp_path)
         data = bytearray((tmp_path / file).read_bytes())
@@ -176,7 +176,7 @@ class TestDamage:
             refti.load(tmp_path)
         assert file in str(caught.value)
 
-    @pytest.mark.parametrize("file", ["draws.nc", "posterior.nc"])
+    @pytest.mark.parametrize("file", ["draws.nc", "posterior.nc", "reference.nc"])
     def test_missing_netcdf_is_refused(self, result: refti.Evidence, tmp_path: Path, file: str):
         result.save(tmp_path)
         (tmp_path / file).unlink()

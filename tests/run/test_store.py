@@ -34,6 +34,7 @@ FILES = {
     "lock",
     "posterior.nc",
     "probes.npz",
+    "reference.nc",
     "result.json",
     "run.json",
 }

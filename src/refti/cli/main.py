@@ -14,6 +14,7 @@ from refti.cli.doctor import doctor
 from refti.cli.exit_codes import BAD_INPUT, IN_WORDS, STOPPED_EARLY
 from refti.cli.init import init
 from refti.cli.printing import say
+from refti.cli.report import report
 from refti.cli.reproduce import reproduce
 from refti.cli.run import run
 from refti.cli.status import status
@@ -39,7 +40,7 @@ def commands() -> None:
     """
 
 
-for command in (run, compare, status, verify, calibrate, reproduce, doctor, init):
+for command in (run, compare, report, status, verify, calibrate, reproduce, doctor, init):
     commands.add_command(command)
 
 

@@ -8,6 +8,14 @@ from typing import Any
 
 from refti.checks.verdict import Verdict
 from refti.errors import CompareError
+from refti.results.html import comparison_html
+from refti.results.papers import (
+    PaperRow,
+    paper_number,
+    paper_probability,
+    to_latex,
+    to_markdown,
+)
 from refti.results.text import fitted_table, list_names, plus_minus, printable, table, wrapped
 from refti.results.tuning import TUNING
 
@@ -95,6 +103,24 @@ class Comparison:
         ]
         return {"rows": rows, "trusted": self.trusted, "notes": list(self.notes)}
 
+    def to_markdown(self) -> str:
+        """Returns the table in Markdown, for a README or a notebook."""
+        return to_markdown(self._paper_rows(), self.notes)
+
+    def to_latex(self) -> str:
+        """Returns the table in LaTeX, for a paper; it needs the package booktabs."""
+        return to_latex(self._paper_rows(), self.notes)
+
+    def __repr__(self) -> str:
+        """Returns which models are compared and whether all can be trusted, in a line."""
+        names = list_names(row.name for row in self.rows[:4])
+        more = f" and {len(self.rows) - 4} more" if len(self.rows) > 4 else ""
+        trust = "all trusted" if self.trusted else "not all trusted"
+        return f"Comparison({names}{more}; {trust})"
+
+    def _repr_html_(self) -> str:
+        return comparison_html(HEADER, [_cells(row) for row in self.rows], self.notes)
+
     def __str__(self) -> str:
         """Returns the table as plain text, errors to two significant digits, notes below."""
         lines = table(HEADER, [_cells(row) for row in self.rows], words=WORDS)
@@ -113,6 +139,24 @@ class Comparison:
     def _notes(self, width: int) -> list[str]:
         lines = [line for note in self.notes for line in wrapped(note, width)]
         return ["", *lines] if lines else []
+
+    def _paper_rows(self) -> list[PaperRow]:
+        return [
+            PaperRow(
+                row.name,
+                (
+                    paper_number(row.log_z, row.error),
+                    paper_number(
+                        row.log_bayes_factor,
+                        row.log_bayes_factor_error,
+                        is_best=row is self.rows[0],
+                    ),
+                    paper_probability(row.probability, row.probability_error),
+                ),
+                row.verdict.cell,
+            )
+            for row in self.rows
+        ]
 
     def _row(self, name: str) -> Row:
         for row in self.rows:

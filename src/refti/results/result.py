@@ -16,6 +16,7 @@ from refti.draws.cost import Cost
 from refti.draws.draws import Draws
 from refti.errors import NotTrustedError, SettingsError
 from refti.estimators import Estimate
+from refti.results.html import Checks, result_html
 from refti.results.inference_data import to_inference_data
 from refti.results.rungs import RungSummary
 from refti.results.saving import save_result
@@ -39,6 +40,8 @@ class Result:
         rungs: what became of every rung.
         groups: what is known of the draws beside the posterior, by ArviZ's names: sample_stats,
             log_likelihood and observed_data where the model's language tells them.
+        reference: draws of the reference, by the user's names, for figures; none where the path
+            starts from a density that cannot be drawn exactly.
     """
 
     value: float
@@ -52,6 +55,10 @@ class Result:
     found: Mapping[str, Any] = field(default_factory=dict)
     rungs: tuple[RungSummary, ...] = ()
     groups: Mapping[str, xarray.Dataset] = field(default_factory=dict)
+    reference: xarray.Dataset = field(default_factory=xarray.Dataset)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "checks", Checks(self.checks))
 
     @property
     def trusted(self) -> bool:
@@ -86,6 +93,11 @@ class Result:
         """
         return to_inference_data(self.posterior, self.groups)
 
+    @property
+    def datasets(self) -> dict[str, xarray.Dataset]:
+        """All draws but those of the path, by the names of the files they are kept in."""
+        return {"posterior": self.posterior, "reference": self.reference, **self.groups}
+
     def to_dict(self) -> dict[str, Any]:
         """Everything but the draws, as plain values."""
         estimates = {
@@ -108,17 +120,39 @@ class Result:
         }
 
     def save(self, path: str | Path) -> None:
-        """Writes the result to a new directory: result.json, draws.nc, posterior.nc, other groups.
+        """Writes the result to a new directory: result.json, draws.nc, posterior.nc and others.
 
         The JSON file comes last and holds the digests of all of them, so a result is there whole
         or not at all. `refti.load(path)` brings it back.
         """
-        groups = {"posterior": self.posterior, **self.groups}
-        save_result(Path(path), self.to_dict(), self.draws, groups)
+        save_result(Path(path), self.to_dict(), self.draws, self.datasets)
+
+    def __repr__(self) -> str:
+        """The number, the verdict, and what it took, in two lines."""
+        rungs = sum(leg.rungs for leg in self.draws)
+        value = plus_minus(self.value, self.error, decimals=4)
+        return (
+            f"{type(self).__name__}({self._symbol} = {value}, {self.verdict.shown},\n"
+            f"    {rungs} rungs, {self.cost.evaluations:,} evaluations, {self.cost.seconds:.1f} s)"
+        )
+
+    def _repr_html_(self) -> str:
+        low, high = self.interval()
+        rows = [
+            (self._symbol, plus_minus(self.value, self.error, decimals=4)),
+            ("95 % interval", f"{low:.4f} to {high:.4f}"),
+            ("verdict", self.verdict.shown),
+        ]
+        searched = self.found.get("search") or {}
+        return result_html(rows, Checks(self.checks), str(searched.get("sentence", "")))
+
+    @property
+    def _symbol(self) -> str:
+        return "log z" if isinstance(self, Evidence) else "log ratio"
 
     def __str__(self) -> str:
         low, high = self.interval()
-        name = "log z" if isinstance(self, Evidence) else "log ratio"
+        name = self._symbol
         first = f"{name} = {plus_minus(self.value, self.error, decimals=4)}"
         lines = [f"{first}  (95 %: {low:.4f} to {high:.4f}), {self.verdict.shown}"]
         lines += search_line(self.found)
@@ -126,7 +160,7 @@ class Result:
         return "\n".join(lines + [f"  {check}" for check in self.checks if not check.ok])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evidence(Result):
     """The log evidence of a model."""
 
@@ -136,7 +170,7 @@ class Evidence(Result):
         return self.value
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LogRatio(Result):
     """The log ratio of two models' evidences, which says nothing about either alone."""
 

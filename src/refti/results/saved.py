@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import xarray
+
 from refti.checks.check import Check
 from refti.draws.cost import Cost
 from refti.draws.draws import Draws
@@ -69,17 +71,18 @@ def _read(record: Mapping[str, Any], folder: Path) -> Evidence | LogRatio:
             Draws(draws[f"lambdas_{i}"].values, draws[f"delta_{i}"].values)
             for i in range(record["legs"])
         ),
-        posterior=read_netcdf(folder / "posterior.nc", record["sha256"]["posterior.nc"]),
+        posterior=_dataset(record, folder, "posterior"),
         cost=Cost(**record["cost"]),
         settings=dict(record["settings"]),
         found=dict(record["found"]),
         rungs=tuple(read_rung(parts) for parts in record["rungs"]),
-        groups={
-            name: read_netcdf(folder / f"{name}.nc", record["sha256"][f"{name}.nc"])
-            for name in GROUPS
-            if f"{name}.nc" in record["sha256"]
-        },
+        groups={n: _dataset(record, folder, n) for n in GROUPS if f"{n}.nc" in record["sha256"]},
+        reference=_dataset(record, folder, "reference"),
     )
+
+
+def _dataset(record: Mapping[str, Any], folder: Path, name: str) -> xarray.Dataset:
+    return read_netcdf(folder / f"{name}.nc", record["sha256"][f"{name}.nc"])
 
 
 def _read_estimate(parts: Mapping[str, Any]) -> Estimate:

@@ -76,6 +76,7 @@ def build_result(
     *,
     checks: Sequence[Check],
     groups: Groups,
+    reference: xarray.Dataset,
     cost: Cost,
     found: Mapping[str, Any],
 ) -> Evidence | LogRatio:
@@ -94,6 +95,7 @@ def build_result(
         found=_with_notes({**_found_on_path(state), **found, **_left_out(groups)}, conclusion),
         rungs=_rungs(conclusion.samples),
         groups=groups.others,
+        reference=reference,
     )
 
 

@@ -29,7 +29,9 @@ from refti.run.point import evaluate_point, is_point
 from refti.run.prior_integral import integrate_prior
 from refti.run.problem import Problem
 from refti.run.rounds import RunState, run_rounds
+from refti.run.shown import draw_reference, name_shown
 from refti.run.spread_blocks import spreading
+from refti.run.stages import StageClock
 from refti.run.store.kept_run import open_run
 from refti.run.store.memory import NoStore, StoreMemory
 from refti.run.witness import second_estimate
@@ -67,13 +69,14 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
     meter.cache = memory.evaluations()
     counting = Counting(problem, meter, memory.earlier)
     memory.tally_by(counting.tally)
+    clock = StageClock(report, meter)
     with open_engine(
         chains=settings.chains,
         kernel=settings.kernel,
         block_length=problem.block_length,
         seed=settings.seed,
         meter=meter,
-        report=report,
+        report=clock,
         side_by_side=all(may_run_side_by_side(m.density, m.start) for m in problem.models),
         memory=memory,
     ) as engine:
@@ -86,9 +89,10 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
         counting.sampled()
         drawn = draw_posterior(state, engine)
         fresh = compare_fresh_starts(state, engine)
+        reference = draw_reference(state, engine)
     checks, ended = [*fresh, *check_run(state, counting.stopped_share, meter)], state.ended
     if settings.check_prior and problem.model.prior is not None and ended is None:
-        report("integrating the prior", 0, 1)
+        clock("integrating the prior", 0, 1)
         try:
             alone = partial(_run_alone, memory, "prior")
             integral = integrate_prior(problem, meter, alone)
@@ -101,7 +105,7 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
     memory.probe(points)
     groups = gather_groups(problem.given[0], seen.own_points(drawn), meter)
     if settings.witness:
-        report("making the second estimate", 0, 1)
+        clock("making the second estimate", 0, 1)
         try:
             alone = partial(_run_alone, memory, "witness")
             witness = second_estimate(problem, points, ended, meter, alone)
@@ -109,12 +113,15 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
             told["witness"] = witness.record()
         except KeyboardInterrupt:
             ended = Ended.INTERRUPTED
+    shown, told_of_modes = name_shown(state, reference)
+    told |= told_of_modes | {"stages": clock.record()}
     return build_result(
         state,
         checks=[check_end(ended, spent_budget(settings, meter)), *checks],
         groups=groups,
         cost=meter.spent,
         found=told | {"ended": None if ended is None else ended.value},
+        reference=shown,
     )
 
 

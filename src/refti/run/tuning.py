@@ -196,6 +196,17 @@ class GroupsTuning:
     )
 
 
+@dataclass(frozen=True)
+class ShownTuning:
+    """What a result keeps for its figures alone."""
+
+    draws: int = tuned(400, "of the reference, which a figure can show")
+    numbers: int = tuned(400_000, "in all of them, so that many parameters keep fewer draws …")
+    fewest_draws: int = tuned(50, "… but this many at the least")
+    modes: int = tuned(25, "whose places are kept")
+    dimensions_of_modes: int = tuned(100, "up to which the places of modes are kept at all")
+
+
 PILOT = PilotTuning()
 KERNEL_CHOICE = KernelChoiceTuning()
 COORDINATES_CHOICE = CoordinatesChoiceTuning()
@@ -206,3 +217,4 @@ WITNESS = WitnessTuning()
 STORE = StoreTuning()
 SPREAD = SpreadTuning()
 GROUPS = GroupsTuning()
+SHOWN = ShownTuning()

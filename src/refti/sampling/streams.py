@@ -34,6 +34,7 @@ class KeyStream(Enum):
     OTHER_KERNEL_DRAWS = 26, ("block",)
     FRESH_STARTS = 30, ()
     FRESH_DRAWS = 31, ("block",)
+    REFERENCE_SHOWN = 32, ()
 
 
 @unique

@@ -75,8 +75,7 @@ class KeptRun:
             else:
                 draws = self.memory.keeper.probes  # of which a point has none
                 more = {} if draws is None else probes_of(self._problem, draws)
-                groups = {"posterior": result.posterior, **result.groups}
-                save_result(self.folder, result.to_dict(), result.draws, groups, more)
+                save_result(self.folder, result.to_dict(), result.draws, result.datasets, more)
                 shutil.rmtree(self.folder / UNFINISHED, ignore_errors=True)
             self.memory.keeper.require_no_trouble()
         except (StoreError, OSError) as error:
