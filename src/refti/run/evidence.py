@@ -56,6 +56,7 @@ def evidence(
     check_prior: bool = Settings.check_prior,
     witness: bool = Settings.witness,
     search: Effort | int = Settings.search,
+    data_name: str | None = Settings.data_name,
     draws: Posterior | None = None,
     store: str | FilePath | None = None,
     progress: Progress | bool | None = None,
@@ -92,6 +93,7 @@ def evidence(
         search: how hard other modes are looked for: "quick", "default" (about what the cheapest
             run costs), "thorough" (ten times that), or a number of evaluations. What it can have
             missed stands in `found["search"]`.
+        data_name: what the data are called; `compare` ranks no results of different data.
         draws: posterior draws, which take the place of the pilot's: a dictionary of arrays by
             parameter name, [chain, draw, ...] or [draw, ...]; an InferenceData of ArviZ, or an
             xarray DataTree, with a group "posterior"; an xarray Dataset; a netCDF file (.nc) of
@@ -118,6 +120,7 @@ def evidence(
         check_prior=check_prior,
         witness=witness,
         search=search,
+        data_name=data_name,
     )
     require_model(model)
     settings = adapted_to_models(settings, [model])
