@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import psutil
+
 import worker_tasks
 from refti.executors.dask_pool import DaskPool, is_client
 from refti.executors.supervisor import Supervisor
@@ -24,7 +25,9 @@ def test_lost_workers_and_a_client_of_the_users(tmp_path: Path):
             assert page_at(address, port) != 200
         found: list[Outcome] = []
         tasks = [Task(f"{n}", worker_tasks.square, (n,)) for n in range(10)]
-        dies = [Task(f"dies {n}", worker_tasks.count_and_die, (_new(tmp_path, n), n)) for n in (1, 9)]
+        dies = [
+            Task(f"dies {n}", worker_tasks.count_and_die, (_new(tmp_path, n), n)) for n in (1, 9)
+        ]
         supervisor.run([*tasks, *dies], found.append)
         done = {outcome.task.name: outcome for outcome in found}
         assert [done[f"{n}"].value for n in range(10)] == [n * n for n in range(10)]

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+
 import worker_tasks
 from refti.errors import ExecutorError
 from refti.executors.cores import cores

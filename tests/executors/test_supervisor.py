@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+
 import worker_tasks
 from refti.errors import ExecutorError, ModelError
 from refti.executors.markers import PREFIX, Markers, is_alive, remove_those_of_the_dead
@@ -52,7 +53,9 @@ def test_every_task_is_run_once_and_told_of(executor: int | None):
 def test_only_what_is_not_done_is_sent(two_processes: Supervisor, tmp_path: Path):
     (tmp_path / "there").touch()
     tasks = [
-        Task(name, worker_tasks.count_and_die, (str(tmp_path / "runs"), 0), (tmp_path / name).exists)
+        Task(
+            name, worker_tasks.count_and_die, (str(tmp_path / "runs"), 0), (tmp_path / name).exists
+        )
         for name in ("there", "missing")
     ]
     (tmp_path / "runs").mkdir()

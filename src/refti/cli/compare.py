@@ -14,8 +14,11 @@ from refti.errors import SettingsError
 @click.command()
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--prior", multiple=True, metavar="NAME=WEIGHT", help="Prior weight of a model.")
+@click.option("--different-data", is_flag=True, help="Rank results of different data all the same.")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
-def compare(folders: tuple[Path, ...], prior: tuple[str, ...], as_json: bool) -> int:
+def compare(
+    folders: tuple[Path, ...], prior: tuple[str, ...], different_data: bool, as_json: bool
+) -> int:
     """Rank results kept in folders; each model is named by its folder."""
     import refti
 
@@ -27,7 +30,11 @@ def compare(folders: tuple[Path, ...], prior: tuple[str, ...], as_json: bool) ->
             f"Models are named by their folders, which must differ; got {', '.join(names)}."
         )
     results = {name: refti.load(folder) for name, folder in zip(names, folders, strict=True)}
-    table = refti.compare(results, prior=_weights(prior) if prior else None)  # type: ignore[arg-type]
+    table = refti.compare(
+        results,  # type: ignore[arg-type]
+        prior=_weights(prior) if prior else None,
+        different_data=different_data,
+    )
     if as_json:
         print_json(table.to_dict())
     else:

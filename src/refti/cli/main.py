@@ -11,6 +11,7 @@ from refti.cli.compare import compare
 from refti.cli.exit_codes import BAD_INPUT, INTERRUPTED
 from refti.cli.reproduce import reproduce
 from refti.cli.run import run
+from refti.cli.study import plan, script, worker
 from refti.errors import RefTIError
 
 
@@ -23,7 +24,7 @@ def commands() -> None:
     """
 
 
-for command in (run, compare, calibrate, reproduce):
+for command in (run, compare, plan, worker, script, calibrate, reproduce):
     commands.add_command(command)
 
 

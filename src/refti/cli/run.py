@@ -11,6 +11,7 @@ import click
 from refti.cli.exit_codes import BAD_INPUT, verdict
 from refti.cli.late_names import LateNames, estimators, families, kernels, paths
 from refti.cli.printing import print_json, print_results
+from refti.cli.study import executor_options, run_study_file
 from refti.cli.targets import distinct_names, load_models, pair_with_data
 from refti.errors import SettingsError
 
@@ -26,7 +27,7 @@ def _parse_search(context: Any, option: Any, value: str) -> str | int:
 
 
 @click.command()
-@click.argument("targets", nargs=-1, required=True, metavar="FILE.py:MODEL|FILE.stan...")
+@click.argument("targets", nargs=-1, required=True, metavar="FILE.py:MODEL|FILE.stan|STUDY.toml...")
 @click.option("--data", multiple=True, help="JSON for Stan programs: one for all, or one each.")
 @click.option("--prior-program", help="Stan program of the prior alone, for --path power.")
 @click.option("--solver-limit", type=int, help="Right-hand sides a density of Stan may ask for.")
@@ -86,6 +87,12 @@ def _parse_search(context: Any, option: Any, value: str) -> str | int:
     show_default=True,
     help="How chains move.",
 )
+@executor_options
+@click.option(
+    "--progress",
+    type=click.Choice(["auto", "rich", "plain", "json"]),
+    help="How the progress of a study is shown.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def run(
@@ -97,6 +104,9 @@ def run(
     rungs: int | None,
     exponent: float,
     draws: tuple[Path, ...],
+    executor: str | int | None,
+    workers: int | None,
+    progress: str | None,
     as_json: bool,
     quiet: bool,
     **settings: Any,
@@ -106,7 +116,21 @@ def run(
     A target is a Stan program, or a Python file and a name in it: a refti.Model, or a function
     without arguments that returns one. With several targets each is kept in a folder of --store
     by its name; a Stan program that is given with several data sets is named by the data.
+
+    A study.toml names models, data and settings of its own; its models run side by side, and a
+    study that was stopped goes on where it was.
     """
+    if any(target.endswith(".toml") for target in targets):
+        return run_study_file(
+            targets,
+            executor=executor,
+            workers=workers,
+            progress=progress,
+            as_json=as_json,
+            quiet=quiet,
+        )
+    if executor is not None or workers is not None or progress is not None:
+        raise SettingsError("--executor, --workers and --progress are for a study.toml.")
     import refti
 
     chosen = pair_with_data(targets, data)

@@ -79,6 +79,6 @@ def open_engine(
     report: Progress = silent,
     side_by_side: bool = True,
 ) -> Iterator[Engine]:
-    """An engine with a thread for each core it may use, or one where rungs may not run side by side."""
+    """An engine with a thread a core, or one where rungs may not run side by side."""
     with ThreadPoolExecutor(cores() if side_by_side else 1) as pool:
         yield Engine(chains, KERNELS[kernel], block_length, seed, meter, report, pool)

@@ -53,9 +53,7 @@ def prepare(study: Study) -> None:
     try:
         for folder in (study.store, study.store / "receipts", study.store / "leases"):
             folder.mkdir(parents=True, exist_ok=True)
-        write_json(
-            manifest, {"format": FORMAT, "seed": study.seed, "models": list(study.models)}
-        )
+        write_json(manifest, {"format": FORMAT, "seed": study.seed, "models": list(study.models)})
     except OSError as error:
         raise StoreError(f"The study cannot be kept in {study.store}: {error}.") from error
 
@@ -76,8 +74,8 @@ def read_manifest(store: Path, *, safe: bool = True) -> Study:
         raise StoreError(f"{manifest} is damaged: it is nested too deep.") from None
     if isinstance(found, Mapping) and found.get("format", 0) != FORMAT:
         raise StoreError(
-            f"{manifest} is of format {printable(found.get('format'))}; this version of refti reads "
-            f"format {FORMAT}. Use the version that made it."
+            f"{manifest} is of format {printable(found.get('format'))}; this version of refti "
+            f"reads format {FORMAT}. Use the version that made it."
         )
     try:
         study = Study(int(found["seed"]), store, tuple(_checked(spec) for spec in found["models"]))

@@ -1,8 +1,8 @@
 """Leases: files by which those who share a study's folder tell who works on which model.
 
 A lease is made by whoever comes first, and touched while the work goes on. One whose maker is gone
-is taken over. Two may believe so at once, and then both do the work: it gives the same bits, and the
-files are whole whoever writes last.
+is taken over. Two may believe so at once, and then both do the work: it gives the same bits, and
+the files are whole whoever writes last.
 """
 
 from __future__ import annotations

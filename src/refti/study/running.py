@@ -100,8 +100,9 @@ def run_study(
         with showing(study, over, progress):
             pass
     folders = {spec["name"]: study.store / spec["folder"] for spec in study.models}
-    in_order = {spec["name"]: receipts[spec["name"]] for spec in study.models
-                if spec["name"] in receipts}
+    in_order = {
+        spec["name"]: receipts[spec["name"]] for spec in study.models if spec["name"] in receipts
+    }
     return StudyResult(study.store, in_order, failed, folders, spread)
 
 

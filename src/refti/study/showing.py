@@ -128,7 +128,9 @@ def _rich_lines() -> Iterator[States]:
             rows = Table.grid(padding=(0, 2))
             room = max(3, console.height - 2)
             # What is over matters least where there is not room for all.
-            shown = sorted(states.values(), key=lambda state: (state.is_over, state.stage == "waiting"))
+            shown = sorted(
+                states.values(), key=lambda state: (state.is_over, state.stage == "waiting")
+            )
             for state in shown[:room]:
                 rows.add_row(Text(printable(state.name)), Text(state.words()))
             if len(shown) > room:

@@ -71,4 +71,6 @@ def require_own(path: Path) -> None:
             "see that it is what you want to run, and begin a study with the copy."
         )
     if found.st_mode & stat.S_IWOTH:
-        raise StoreError(f"{path} can be changed by anybody, so it is not run. Say chmod o-w {path}.")
+        raise StoreError(
+            f"{path} can be changed by anybody, so it is not run. Say chmod o-w {path}."
+        )
