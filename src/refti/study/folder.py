@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from refti.errors import SettingsError, StoreError
+from refti.executors.worker_side import worker_name
 from refti.results.files import read_json, write_json
 from refti.results.text import printable
 from refti.study.names import folder_name, name_fault
@@ -148,6 +151,16 @@ def write_receipt(spec: Spec, store: Path, record: Mapping[str, Any]) -> dict[st
     }
     write_json(store / "receipts" / f"{spec['folder']}.json", receipt)
     return receipt
+
+
+def append_event(store: Path, event: Mapping[str, Any]) -> None:
+    """Adds a line to the study's log: who began or ended which model, and when."""
+    line = json.dumps({"time": time.time(), "worker": worker_name(), **event}) + "\n"
+    log = os.open(store / "events.jsonl", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666)
+    try:
+        os.write(log, line.encode())  # in one piece, so that lines of several writers stay whole
+    finally:
+        os.close(log)
 
 
 def digest_of(spec: Spec) -> str:

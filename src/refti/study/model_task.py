@@ -14,7 +14,7 @@ from refti.executors.worker_side import worker_name
 from refti.models.model import Model
 from refti.run.evidence import evidence
 from refti.study.bits import bits_of
-from refti.study.folder import digest_of, receipt_of, write_receipt
+from refti.study.folder import append_event, digest_of, receipt_of, write_receipt
 from refti.study.leases import leased
 from refti.study.read import Spec
 from refti.study.sources import build_model
@@ -34,6 +34,7 @@ def run_model(spec: Spec, store: str) -> dict[str, Any] | str:
         if done is not None:
             return done
         began = time.monotonic()
+        append_event(folder, {"event": "begun", "name": spec["name"]})
         result = evidence(
             _model_of(_Key(spec)),
             seed=spec["seed"],
@@ -53,6 +54,7 @@ def run_model(spec: Spec, store: str) -> dict[str, Any] | str:
             "seconds": time.monotonic() - began,
             "worker": worker_name(),
         }
+        append_event(folder, {"event": "done", "name": spec["name"]})
         return write_receipt(spec, folder, record)
 
 

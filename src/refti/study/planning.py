@@ -66,7 +66,7 @@ def plan_text(plan: list[PlannedModel], workers: int) -> str:
             "" if model.parameters is None else f"{model.parameters:,}",
             "" if model.evaluations is None else f"{model.evaluations:,}",
             "" if model.seconds is None else f"{model.seconds:,.0f}",
-            "done" if model.is_done else printable(model.fault.split("\n")[0]) or "to run",
+            "done" if model.is_done else "cannot be made" if model.fault else "to run",
             model.folder,
         )
         for model in plan
@@ -81,4 +81,5 @@ def plan_text(plan: list[PlannedModel], workers: int) -> str:
         + f": very roughly {sum(left):,.0f} s of one core, {wall:,.0f} s with {workers} workers. "
         "Hard shapes and small errors cost many times that."
     )
-    return "\n".join([*table(header, rows, words=(0, 4, 5)), "", summary])
+    faults = [f"{printable(model.name)}: {model.fault}" for model in plan if model.fault]
+    return "\n".join([*table(header, rows, words=(0, 4, 5)), "", *faults, summary])
