@@ -73,7 +73,9 @@ def gain(models: int, places: str) -> None:
 
         record = json.loads(done.stdout)
         alone = alone or seconds
-        outside = 1 - record["spread"]["running_seconds"] / (seconds * (1 if place == "none" else 2))
+        outside = 1 - record["spread"]["running_seconds"] / (
+            seconds * (1 if place == "none" else 2)
+        )
         click.echo(
             f"{place}: {seconds:.1f} s, ratio {seconds / alone:.2f}; outside the models' own runs "
             f"{outside:.1%} of the workers' time; {record['spread']['megabytes']:.0f} MB a worker; "

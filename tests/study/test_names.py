@@ -8,7 +8,19 @@ from hypothesis import strategies as st
 
 from refti.study.names import folder_name, name_fault, seed_of
 
-HOSTILE = ["../../x", "/etc/passwd", "..", ".", "a/b", 'a"b<script>', "con", "a\\b", "-rf", "~", "%2e"]
+HOSTILE = [
+    "../../x",
+    "/etc/passwd",
+    "..",
+    ".",
+    "a/b",
+    'a"b<script>',
+    "con",
+    "a\\b",
+    "-rf",
+    "~",
+    "%2e",
+]
 
 
 @pytest.mark.parametrize("name", HOSTILE)
