@@ -38,5 +38,7 @@ from refti.results.result import LogRatio as LogRatio
 from refti.results.saved import load as load
 from refti.run.evidence import evidence as evidence
 from refti.run.evidence import log_bayes_factor as log_bayes_factor
+from refti.study.running import StudyResult as StudyResult
+from refti.study.running import run_study as run_study
 
 __version__: str

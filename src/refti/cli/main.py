@@ -19,6 +19,7 @@ from refti.cli.reproduce import reproduce
 from refti.cli.run import run
 from refti.cli.status import status
 from refti.cli.stopping import SIGNALS, leave
+from refti.cli.study import plan, script, worker
 from refti.cli.verify import verify
 from refti.cli.wording import in_command_line_words
 from refti.errors import RefTIError, StoppedEarlyError
@@ -40,7 +41,20 @@ def commands() -> None:
     """
 
 
-for command in (run, compare, report, status, verify, calibrate, reproduce, doctor, init):
+for command in (
+    run,
+    compare,
+    report,
+    plan,
+    status,
+    verify,
+    worker,
+    script,
+    calibrate,
+    reproduce,
+    doctor,
+    init,
+):
     commands.add_command(command)
 
 

@@ -61,7 +61,10 @@ def local_cluster(workers: int) -> DaskPool:
 
     # Dask serves pages about itself over HTTP even without a dashboard, on all interfaces by
     # default: it is left nothing to serve, on loopback.
-    no_pages = {"distributed.scheduler.http.routes": [], "distributed.worker.http.routes": []}
+    no_pages: dict[str, list[str]] = {
+        "distributed.scheduler.http.routes": [],
+        "distributed.worker.http.routes": [],
+    }
     with dask.config.set(no_pages):
         cluster = LocalCluster(
             n_workers=workers,

@@ -174,12 +174,12 @@ def _fail(sent: Sent, error: BaseException) -> None:
 
 def _restored(failure: Failure, name: str) -> RefTIError:
     """The error that a task raised in a worker; one of ours is of its own kind again."""
+    error: RefTIError = ExecutorError(
+        f"{name} failed in a worker: {failure.kind}: {failure.message}"
+    )
     kind = getattr(errors, failure.kind, None)
-    is_ours = isinstance(kind, type) and issubclass(kind, RefTIError) and kind != NotTrustedError
-    if is_ours:
-        error: RefTIError = kind(failure.message)
-    else:
-        error = ExecutorError(f"{name} failed in a worker: {failure.kind}: {failure.message}")
+    if isinstance(kind, type) and issubclass(kind, RefTIError) and kind is not NotTrustedError:
+        error = kind(failure.message)
     error.add_note(failure.trace)
     return error
 

@@ -61,6 +61,7 @@ def evidence(
     witness: bool = Settings.witness,
     search: Effort | int = Settings.search,
     posterior_draws: int | None = Settings.posterior_draws,
+    data_name: str | None = Settings.data_name,
     draws: Posterior | None = None,
     store: str | FilePath | None = None,
     executor: Any = None,
@@ -103,6 +104,7 @@ def evidence(
             missed stands in `found["search"]`.
         posterior_draws: how many draws the result's posterior has, rounded up to a multiple of the
             chains; as many as the estimate took, some hundred or more, if not given.
+        data_name: what the data are called; `compare` ranks no results of different data.
         draws: posterior draws, which take the place of the pilot's: a dictionary of arrays by
             parameter name, [chain, draw, ...] or [draw, ...]; an InferenceData of ArviZ, or an
             xarray DataTree, with a group "posterior"; an xarray Dataset; a netCDF file (.nc) of
@@ -135,6 +137,7 @@ def evidence(
         witness=witness,
         search=search,
         posterior_draws=posterior_draws,
+        data_name=data_name,
     )
     model = as_model(model, args)
     settings = adapted_to_models(settings, [model])
