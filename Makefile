@@ -82,6 +82,7 @@ bits: venv
 pages: venv
 	$(BIN)/python -m benchmarks.tuning_page
 	$(BIN)/python -m benchmarks.readme_tables
+	$(BIN)/python -m benchmarks.command_page
 
 # Folders, sizes, import levels and the files that evidence() passes through: make map [REVISION=].
 map: venv

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from typing import Any
 
 import click
@@ -61,6 +62,7 @@ for command in (
 def main() -> None:
     """Runs a command and ends with its exit code; errors are told without a traceback."""
     SIGNALS.listen()
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
     try:
         code = commands(standalone_mode=False)
     except click.exceptions.Exit as done:
@@ -79,6 +81,12 @@ def main() -> None:
         else:
             code = _tell_error(error)
     leave(code)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *place: Any) -> None:
+    """Tells a warning in a line, without the place in the program that gave it."""
+    del category, place
+    say(f"refti: {message}")
 
 
 def _tell_error(error: RefTIError | OSError) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from refti.cli.wording import in_command_line_words
-from refti.progress import duration, terminal_width
+from refti.progress import clear_lines, duration, terminal_width
 
 if TYPE_CHECKING:
     from refti.results.comparison import Comparison
@@ -30,6 +30,7 @@ def say(message: str) -> None:
     """Tells something that is no result, on standard error; in one line where it is a log."""
     from refti.results.text import wrapped
 
+    clear_lines()
     if sys.stderr.isatty():
         message = "\n".join(wrapped(message, terminal_width(sys.stderr)))
     click.echo(message, err=True)

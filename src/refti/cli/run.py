@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,7 +20,6 @@ from refti.cli.targets import (
     load_models,
     pair_with_data,
     require_files,
-    require_store,
 )
 from refti.cli.wording import in_command_line_words
 from refti.errors import RefTIError, SettingsError, StoppedEarlyError
@@ -90,13 +89,13 @@ def run(
         raise SettingsError(f"--draws are those of one model; got {len(names)} models.")
     require_files(chosen, *draws, *([prior_program] if prior_program else []))
     folders = {name: _folder(store, name, len(names)) for name in names}
-    require_store(folders.values())
     for_stan = {"prior": prior_program, "check_prior": options["check_prior"]}
     for_stan |= {"uniform_priors": uniform_priors, "modernise": modernise}
     if solver_limit is not None:
         for_stan["solver_limit"] = solver_limit
     with Display(quiet=quiet) as display:
         settings = _settings(options, rungs, exponent)
+        _require_usable(folders.values())
         try:
             models = dict(zip(names, load_models(chosen, display, **for_stan), strict=True))
         except KeyboardInterrupt:
@@ -163,6 +162,15 @@ def _settings(
     settings["ladder"] = None if rungs is None else refti.power(rungs, power)
     Settings(**settings)
     return settings
+
+
+def _require_usable(folders: Iterable[Path | None]) -> None:
+    """Raises StoreError if a run cannot be kept in a folder, before any model is loaded."""
+    from refti.run.store.directory import require_usable
+
+    for folder in folders:
+        if folder is not None:
+            require_usable(folder)
 
 
 def _folder(store: Path | None, name: str, models: int) -> Path | None:
@@ -259,4 +267,6 @@ def _tell(
     if store is not None and done.kept:
         which = f": {', '.join(done.kept)}" if len(seeds) > 1 else ""
         say(f"Kept in {store}{which}.")
+    if store is not None and len(done.kept) + len(done.refused) < len(seeds):
+        say(f"Not finished in {store}: the same command goes on from there.")
     return done.code
