@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,11 @@ def say(message: str) -> None:
     click.echo(message, err=True)
 
 
+def coloured(text: str, colour: str) -> str:
+    """The text in a colour, which click leaves out where there is no terminal."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, fg=colour)
+
+
 def print_results(
     results: Mapping[str, Evidence], table: Comparison | None, *, all_checks: bool = False
 ) -> None:
@@ -61,7 +67,7 @@ def _lines(name: str, result: Evidence, width: int, all_checks: bool) -> Iterato
     from refti.results.text import plus_minus, printable, wrapped
 
     low, high = result.interval()
-    verdict = click.style(result.verdict.shown, fg=COLOURS.get(result.verdict.value, "yellow"))
+    verdict = coloured(result.verdict.shown, COLOURS.get(result.verdict.value, "yellow"))
     value = f"log z = {plus_minus(result.value, result.error)}"
     interval = f"(95 %: {low:.4f} to {high:.4f})"
     title = f"{printable(name)}: "
