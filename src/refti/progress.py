@@ -169,9 +169,14 @@ class Display:
 _SHOWN: list[Display] = []
 
 
+def shown() -> tuple[Display, ...]:
+    """The displays that are shown at this moment."""
+    return tuple(_SHOWN)
+
+
 def clear_lines() -> None:
     """Takes live lines away, before something else is written to standard error."""
-    for display in _SHOWN:
+    for display in shown():
         display.clear()
 
 
