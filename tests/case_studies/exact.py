@@ -167,7 +167,7 @@ def seeds(data: dict[str, Any]) -> Exact:
 
 def falcons(data: dict[str, Any]) -> Exact:
     """Years integrated out by quadrature about each one's mode, four coefficients by importance
-    sampling at each scale, the scale on a grid of its logarithm; uniform priors are a density of 1."""
+    sampling at each scale, the scale on a grid; uniform priors are a density of 1."""
     y, year = np.array(data["count"]), np.array(data["year"])
     design = np.stack([year**power for power in range(4)], axis=1)
     nodes, weights = _normal_nodes(21)
