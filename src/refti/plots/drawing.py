@@ -87,7 +87,7 @@ def plain_numbers(ax: Axes, axis: Literal["x", "y", "both"], ticks: int = 5) -> 
     ax.locator_params(axis=axis, nbins=ticks)
     longest = max((len(label.get_text()) for label in ax.get_xticklabels()), default=0)
     if axis == "x" and longest >= LONG_NUMBER:
-        ax.locator_params(axis=axis, nbins=3 if longest == LONG_NUMBER else 2)
+        ax.locator_params(axis=axis, nbins=2)
 
 
 def add_legend(ax: Axes, **options: Any) -> None:
