@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -140,7 +141,8 @@ def render(template: str, sheet: StyleSheet, **values: Any) -> str:
 
 
 def _is_number(text: str) -> bool:
-    stripped = text.replace(",", "").replace("−", "-").replace("∞", "1").replace("±", " ")
+    stripped = text.replace(",", "").replace("−", "-").replace("∞", "1")
+    stripped = re.sub("[±<]", " ", stripped)
     if stripped.strip() in ("", MISSING):
         return text.strip() == MISSING
     return all(_parses(part) for part in stripped.split())

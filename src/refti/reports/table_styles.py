@@ -7,8 +7,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-LETTER, GAP = 0.5, 1.0  # of a cell, in units of the page's letters
-WIDEST_CELL = 26  # letters of a cell of words, which are wrapped
+LETTER, GAP = 0.44, 0.9  # of a cell, in units of the page's letters
+WIDEST_CELL = 24  # letters of a cell of words, which are wrapped
 STEP = 4  # in which widths are rounded up, so that few of them are needed
 
 # A row of a table without room becomes a list of its cells, each with the name of its column.
