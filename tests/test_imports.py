@@ -21,6 +21,7 @@ ORDER = [
     "tuning",
     "progress",
     "interruption",
+    "executors",  # knows nothing of models or runs: where any work runs
     "models",
     "inputs",
     "search",
@@ -33,6 +34,7 @@ ORDER = [
     "checks",
     "results",
     "run",
+    "study",
     "suite",
     "studies",
     "plots",

@@ -3,6 +3,7 @@
 from refti import plots as plots
 from refti import suite as suite
 from refti.errors import CompareError as CompareError
+from refti.errors import ExecutorError as ExecutorError
 from refti.errors import LadderError as LadderError
 from refti.errors import ModelError as ModelError
 from refti.errors import NotTrustedError as NotTrustedError
@@ -34,8 +35,10 @@ from refti.results.compare import compare as compare
 from refti.results.comparison import Comparison as Comparison
 from refti.results.result import Evidence as Evidence
 from refti.results.result import LogRatio as LogRatio
-from refti.results.result import load as load
+from refti.results.saved import load as load
 from refti.run.evidence import evidence as evidence
 from refti.run.evidence import log_bayes_factor as log_bayes_factor
+from refti.study.running import StudyResult as StudyResult
+from refti.study.running import run_study as run_study
 
 __version__: str

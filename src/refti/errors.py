@@ -10,6 +10,7 @@ RefTIError
 │   └── StoppedEarlyError   the budget was spent before there was an estimate; carries the stage
 ├── CompareError        results that cannot be ranked beside each other
 ├── StoreError          a run directory that cannot be used or read
+├── ExecutorError       workers that cannot be reached, or that were lost too often
 └── NotTrustedError     a number was asked for whose checks failed; carries the result
 """
 
@@ -60,6 +61,10 @@ class CompareError(RefTIError):
 
 class StoreError(RefTIError):
     """The run directory cannot be used."""
+
+
+class ExecutorError(RefTIError):
+    """The work cannot be done where it was to be done."""
 
 
 class NotTrustedError(RefTIError):

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from inspect import signature
@@ -14,7 +14,8 @@ import click
 
 from refti.cli.exit_codes import verdict
 from refti.cli.printing import print_json
-from refti.progress import print_lines
+from refti.cli.study_options import common_options
+from refti.progress import Display, terminal_width
 
 if TYPE_CHECKING:
     from refti.calibrate.runs import Job, Run
@@ -36,50 +37,6 @@ def calibrate() -> None:
     """
 
 
-def _common_options(command: Callable[..., int]) -> Callable[..., int]:
-    """The options that all studies have."""
-    for option in reversed(
-        (
-            click.option(
-                "--workers",
-                type=click.IntRange(min=1),
-                default=2,
-                show_default=True,
-                help="Processes; at most as many as there are processors.",
-            ),
-            click.option(
-                "-o", "--output", type=click.Path(path_type=Path), help="Directory to keep runs in."
-            ),
-            click.option(
-                "--setting",
-                "settings",
-                multiple=True,
-                metavar="NAME=VALUE",
-                callback=_parse_settings,
-                help="A setting of refti.evidence, its value as JSON; may be repeated.",
-            ),
-            click.option("--quick", is_flag=True, help="A small version of the study."),
-            click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON."),
-        )
-    ):
-        command = option(command)
-    return command
-
-
-def _parse_settings(context: Any, option: Any, values: tuple[str, ...]) -> dict[str, Any]:
-    del context, option
-    settings = {}
-    for item in values:
-        name, found, value = item.partition("=")
-        if not found or not name.isidentifier() or name in ("seed", "progress", "store"):
-            raise click.BadParameter(f"expected NAME=VALUE, such as kept=500; got {item!r}.")
-        try:
-            settings[name] = json.loads(value)
-        except ValueError:
-            settings[name] = value
-    return settings
-
-
 _targets = click.option(
     "--targets", multiple=True, metavar="NAME,...", help="Targets of the suite by name."
 )
@@ -98,7 +55,7 @@ _hard = click.option("--hard", is_flag=True, help="Only the hard targets.")
     show_default=True,
     help="Seeds a target; with two or more the table has a row a target, not a run.",
 )
-@_common_options
+@common_options
 def suite(
     targets: tuple[str, ...],
     hard: bool,
@@ -110,6 +67,7 @@ def suite(
     settings: dict[str, Any],
     quick: bool,
     as_json: bool,
+    quiet: bool,
 ) -> int:
     """Run every target of the suite; --quick leaves out those beyond 20 dimensions.
 
@@ -125,20 +83,21 @@ def suite(
     chosen = _choose_targets(targets, hard=hard, easy=easy, quick=quick)
     if seeds > 1:
         jobs = study.jobs(chosen, seed, seeds, settings)
-        runs = _run_study("suite", jobs, workers, output, quiet=as_json)
+        runs = _run_study("suite", jobs, workers, output, quiet)
         counts = study.count(runs)
         record = {"targets": [asdict(row) for row in counts]}
         return _print_findings(record, study.text(counts), study.passes(counts), as_json)
 
+    width = terminal_width(sys.stdout)
     if not as_json:
-        click.echo(table.head())
+        click.echo(table.head(width))
 
     def show(run: Run) -> None:
         if not as_json:
-            click.echo(table.line(run))
+            click.echo(table.line(run, width))
 
     jobs = table.jobs(chosen, seed, settings)
-    runs = _run_study("suite", jobs, workers, output, finished=show)
+    runs = _run_study("suite", jobs, workers, output, quiet, finished=show)
     found = table.summary(runs)
     record = {**asdict(found), "runs": [run.to_dict() for run in runs]}
     return _print_findings(record, str(found), found.passes, as_json)
@@ -154,7 +113,7 @@ def suite(
     default=None,
     help="Seeds a target.",
 )
-@_common_options
+@common_options
 def coverage(
     targets: tuple[str, ...],
     hard: bool,
@@ -164,6 +123,7 @@ def coverage(
     settings: dict[str, Any],
     quick: bool,
     as_json: bool,
+    quiet: bool,
 ) -> int:
     """Repeat targets under many seeds; --quick takes 10 of the seeds.
 
@@ -181,7 +141,7 @@ def coverage(
     names = [target.name for target in _find_targets(targets)] or list(usual)
     seeds = seeds or (100 if hard else 200)
     jobs = study.jobs(names, min(seeds, 10) if quick else seeds, settings)
-    runs = _run_study("coverage", jobs, workers, output, quiet=as_json)
+    runs = _run_study("coverage", jobs, workers, output, quiet)
     rows = study.coverage(runs, hard=hard)
     passed = all(row.passes for row in rows)
     record = {
@@ -201,7 +161,7 @@ def coverage(
     show_default=True,
     help="Data sets that are simulated.",
 )
-@_common_options
+@common_options
 def choice(
     data_sets: int,
     workers: int,
@@ -209,6 +169,7 @@ def choice(
     settings: dict[str, Any],
     quick: bool,
     as_json: bool,
+    quiet: bool,
 ) -> int:
     """Calibrate model probabilities on simulated data sets; --quick takes 150 of them.
 
@@ -219,7 +180,7 @@ def choice(
     from refti.calibrate import choice as study
 
     jobs = study.jobs(min(data_sets, 150) if quick else data_sets, settings)
-    runs = _run_study("choice", jobs, workers, output, quiet=as_json, build=study.target)
+    runs = _run_study("choice", jobs, workers, output, quiet, build=study.target)
     found = study.study(runs)
     record = asdict(found)
     for name, one in found.verdicts.items():
@@ -231,7 +192,7 @@ def choice(
 @click.option(
     "--seeds", type=click.IntRange(min=1), default=50, show_default=True, help="Seeds a mixture."
 )
-@_common_options
+@common_options
 def modes(
     seeds: int,
     workers: int,
@@ -239,6 +200,7 @@ def modes(
     settings: dict[str, Any],
     quick: bool,
     as_json: bool,
+    quiet: bool,
 ) -> int:
     """Repeat mixtures of two separated modes; --quick takes 3 of the seeds.
 
@@ -249,7 +211,7 @@ def modes(
     from refti.calibrate import modes as study
 
     jobs = study.jobs(min(seeds, 3) if quick else seeds, settings)
-    counts = study.count(_run_study("modes", jobs, workers, output, quiet=as_json))
+    counts = study.count(_run_study("modes", jobs, workers, output, quiet))
     record = {"mixtures": [asdict(row) for row in counts]}
     return _print_findings(record, study.text(counts), study.passes(counts), as_json)
 
@@ -317,8 +279,8 @@ def _run_study(
     jobs: list[Job],
     workers: int,
     output: Path | None,
+    quiet: bool,
     *,
-    quiet: bool = True,
     build: Callable[[Job], Target] | None = None,
     finished: Callable[[Run], None] | None = None,
 ) -> list[Run]:
@@ -334,14 +296,25 @@ def _run_study(
             f"--setting {unknown[0]} is no setting of refti.evidence; expected one of "
             f"{', '.join(known)}."
         )
-    return replicate(
-        jobs,
-        workers=min(workers, os.cpu_count() or 1),
-        out=None if output is None else output / f"{study}.jsonl",
-        build=build or suite_target,
-        report=None if quiet else print_lines(),
-        finished=finished,
-    )
+    with Display(quiet=quiet) as display:
+
+        def tell(stage: str, done: int, total: int) -> None:
+            display(f"{stage}: {done} of {total} runs", 0, 1)
+
+        def show(run: Run) -> None:
+            display.clear()
+            if finished is not None:
+                finished(run)
+
+        tell(study, 0, len(jobs))
+        return replicate(
+            jobs,
+            workers=min(workers, os.cpu_count() or 1),
+            out=None if output is None else output / f"{study}.jsonl",
+            build=build or suite_target,
+            report=tell,
+            finished=show,
+        )
 
 
 def _print_findings(record: dict[str, Any], words: str, passed: bool, as_json: bool) -> int:

@@ -18,9 +18,15 @@ from refti.progress import terminal_width
 @click.option("--prior", multiple=True, metavar="NAME=WEIGHT", help="Prior weight of a model.")
 @click.option("--markdown", is_flag=True, help="Print the table in Markdown.")
 @click.option("--latex", is_flag=True, help="Print the table in LaTeX (booktabs).")
+@click.option("--different-data", is_flag=True, help="Rank results of different data all the same.")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
 def compare(
-    folders: tuple[Path, ...], prior: tuple[str, ...], markdown: bool, latex: bool, as_json: bool
+    folders: tuple[Path, ...],
+    prior: tuple[str, ...],
+    markdown: bool,
+    latex: bool,
+    different_data: bool,
+    as_json: bool,
 ) -> int:
     """Rank results kept in folders; each model is named by its folder.
 
@@ -45,7 +51,11 @@ def compare(
             f"Models are named by their folders, which must differ; got {', '.join(names)}."
         )
     results = {name: refti.load(folder) for name, folder in zip(names, folders, strict=True)}
-    table = refti.compare(results, prior=parse_weights(prior) if prior else None)  # type: ignore[arg-type]
+    table = refti.compare(
+        results,  # type: ignore[arg-type]
+        prior=parse_weights(prior) if prior else None,
+        different_data=different_data,
+    )
     if as_json:
         print_json(table.to_dict())
     elif markdown or latex:

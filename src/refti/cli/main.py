@@ -13,10 +13,14 @@ from refti.cli.compare import compare
 from refti.cli.doctor import doctor
 from refti.cli.exit_codes import BAD_INPUT, IN_WORDS, STOPPED_EARLY
 from refti.cli.init import init
+from refti.cli.printing import say
 from refti.cli.report import report
 from refti.cli.reproduce import reproduce
 from refti.cli.run import run
+from refti.cli.status import status
 from refti.cli.stopping import SIGNALS, leave
+from refti.cli.study import plan, script, worker
+from refti.cli.verify import verify
 from refti.cli.wording import in_command_line_words
 from refti.errors import RefTIError, StoppedEarlyError
 
@@ -37,7 +41,20 @@ def commands() -> None:
     """
 
 
-for command in (run, compare, report, calibrate, reproduce, doctor, init):
+for command in (
+    run,
+    compare,
+    report,
+    plan,
+    status,
+    verify,
+    worker,
+    script,
+    calibrate,
+    reproduce,
+    doctor,
+    init,
+):
     commands.add_command(command)
 
 
@@ -56,7 +73,8 @@ def main() -> None:
     except click.ClickException as error:
         code = _tell(BAD_INPUT, "UsageError", _usage(error))
     except (RefTIError, OSError) as error:
-        if SIGNALS.heard:  # a compiler that Ctrl-C ended too, and the like
+        if SIGNALS.heard and not isinstance(error, StoppedEarlyError):
+            # Of a compiler that Ctrl-C ended as well, and the like.
             code = _tell(STOPPED_EARLY, "Interrupted", "Stopped; finished results are kept.")
         else:
             code = _tell_error(error)
@@ -64,7 +82,8 @@ def main() -> None:
 
 
 def _tell_error(error: RefTIError | OSError) -> int:
-    message = in_command_line_words(str(error))
+    # Settings of a study are given by the names that Python has for them.
+    message = in_command_line_words(str(error)) if sys.argv[1:2] == ["run"] else str(error)
     if isinstance(error, StoppedEarlyError):
         return _tell(STOPPED_EARLY, type(error).__name__, message, stage=error.stage)
     return _tell(BAD_INPUT, type(error).__name__, message)
@@ -72,7 +91,7 @@ def _tell_error(error: RefTIError | OSError) -> int:
 
 def _tell(code: int, kind: str, message: str, **more: Any) -> int:
     """Tells an error in words, and as JSON to whoever asked for JSON; returns the exit code."""
-    click.echo(f"refti: {message}", err=True)
+    say(f"refti: {message}")
     if "--json" in sys.argv[1:]:
         error = {"kind": kind, "message": message, **more}
         click.echo(json.dumps({"error": error, "exit_code": code}, indent=2))

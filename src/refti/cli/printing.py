@@ -27,10 +27,12 @@ def print_json(value: Any) -> None:
 
 
 def say(message: str) -> None:
-    """Tells something that is no result, on standard error."""
+    """Tells something that is no result, on standard error; in one line where it is a log."""
     from refti.results.text import wrapped
 
-    click.echo("\n".join(wrapped(message, terminal_width(sys.stderr))), err=True)
+    if sys.stderr.isatty():
+        message = "\n".join(wrapped(message, terminal_width(sys.stderr)))
+    click.echo(message, err=True)
 
 
 def print_results(
@@ -59,12 +61,16 @@ def _lines(name: str, result: Evidence, width: int, all_checks: bool) -> Iterato
 
     low, high = result.interval()
     verdict = click.style(result.verdict.shown, fg=COLOURS.get(result.verdict.value, "yellow"))
-    value = f"{printable(name)}: log z = {plus_minus(result.value, result.error)}"
+    value = f"log z = {plus_minus(result.value, result.error)}"
     interval = f"(95 %: {low:.4f} to {high:.4f})"
-    if len(value) + len(interval) + len(result.verdict.shown) + 4 <= width:
-        yield f"{value}  {interval}, {verdict}"
+    title = f"{printable(name)}: "
+    if len(title) + len(value) + len(result.verdict.shown) + 2 > width:
+        yield from wrapped(title.rstrip(), width)
+        title = "  "
+    if len(title) + len(value) + len(interval) + len(result.verdict.shown) + 4 <= width:
+        yield f"{title}{value}  {interval}, {verdict}"
     else:
-        yield f"{value}, {verdict}"
+        yield f"{title}{value}, {verdict}"
         yield f"  {interval}"
     for text in _details(result):
         yield from wrapped(text, width, indent="  ")

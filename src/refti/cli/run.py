@@ -14,6 +14,7 @@ from refti.cli.exit_codes import BAD_INPUT, STOPPED_EARLY, verdict
 from refti.cli.printing import print_json, print_results, say
 from refti.cli.run_options import run_options
 from refti.cli.stopping import run_stoppable
+from refti.cli.study import executor_options, run_study_file
 from refti.cli.targets import (
     distinct_names,
     load_models,
@@ -31,18 +32,24 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("targets", nargs=-1, required=True, metavar="FILE.py:MODEL|FILE.stan...")
+@click.argument("targets", nargs=-1, required=True, metavar="FILE.py:MODEL|FILE.stan|STUDY.toml...")
+@executor_options
 @run_options
 def run(
     targets: tuple[str, ...],
     data: tuple[Path, ...],
     prior_program: Path | None,
     solver_limit: int | None,
+    uniform_priors: str,
+    modernise: bool,
     store: Path | None,
     rungs: int | None,
     exponent: float | None,
     draws: tuple[Path, ...],
     checks: bool,
+    executor: str | int | None,
+    workers: int | None,
+    progress: str | None,
     as_json: bool,
     quiet: bool,
     **options: Any,
@@ -54,6 +61,9 @@ def run(
     by its name; a Stan program that is given with several data sets is named by the data. Several
     models get a seed each, made from --seed and the model's name.
 
+    A study.toml names models, data and settings of its own; its models run side by side, and a
+    study that was stopped goes on where it was.
+
     \b
     Examples:
       refti run model.py:model --store runs/m1
@@ -61,6 +71,17 @@ def run(
       refti run linear.stan quadratic.stan --data data.json --max-seconds 600
       refti run model.stan --data data.json --json > result.json
     """
+    if any(target.endswith(".toml") for target in targets):
+        return run_study_file(
+            targets,
+            executor=executor,
+            workers=workers,
+            progress=progress,
+            as_json=as_json,
+            quiet=quiet,
+        )
+    if workers is not None or progress is not None:
+        raise SettingsError("--workers and --progress are for a study.toml.")
     chosen = pair_with_data(targets, [str(file) for file in data])
     names = distinct_names(chosen)
     programs = sum(target.is_stan for target in chosen)
@@ -70,14 +91,20 @@ def run(
     require_files(chosen, *draws, *([prior_program] if prior_program else []))
     folders = {name: _folder(store, name, len(names)) for name in names}
     require_store(folders.values())
-    settings = _settings(options, rungs, exponent)
     for_stan = {"prior": prior_program, "check_prior": options["check_prior"]}
+    for_stan |= {"uniform_priors": uniform_priors, "modernise": modernise}
     if solver_limit is not None:
         for_stan["solver_limit"] = solver_limit
     with Display(quiet=quiet) as display:
-        models = dict(zip(names, load_models(chosen, display, **for_stan), strict=True))
+        settings = _settings(options, rungs, exponent)
+        try:
+            models = dict(zip(names, load_models(chosen, display, **for_stan), strict=True))
+        except KeyboardInterrupt:
+            message = f"Stopped while {display.stage}: no estimate yet."
+            raise StoppedEarlyError(message, display.stage) from None
         seeds = _seeds(settings.pop("seed"), names)
         settings["draws"] = list(draws) or None
+        settings["executor"] = executor
         done = _run_models(models, folders, seeds, display, settings)
     return _tell(done, seeds, store, as_json=as_json, all_checks=checks)
 

@@ -18,7 +18,7 @@ OPTIONS = (
         multiple=True,
         type=A_FILE,
         metavar="FILE",
-        help="JSON for Stan programs: one file for all, or one for each, in their order.",
+        help="JSON or R dump for Stan programs: one file for all, or one for each, in their order.",
     ),
     click.option(
         "--prior-program",
@@ -33,6 +33,19 @@ OPTIONS = (
         metavar="COUNT",
         help="Right-hand sides of differential equations that one density of a Stan program may "
         "ask for.",
+    ),
+    click.option(
+        "--uniform-priors",
+        type=click.Choice(["keep", "normalise"]),
+        default="keep",
+        show_default=True,
+        help="What becomes of parameters of a Stan program between two bounds that no statement "
+        "speaks of: a density of 1, or one that integrates to one.",
+    ),
+    click.option(
+        "--modernise",
+        is_flag=True,
+        help="Convert Stan programs in the syntax from before 2.33, such as real y[N].",
     ),
     click.option(
         "--store",

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
 from types import FrameType
-from typing import NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from refti import interruption
 from refti.cli.tuning import TUNING
@@ -117,11 +117,19 @@ def _start(work: Callable[[], Done]) -> Future[Done]:
 
 def _end_pools() -> None:
     """Ends the processes of functions that are called in others, in good order."""
+    ending = threading.Thread(target=_tidy_pools, daemon=True)  # a pool may be stuck
+    ending.start()
+    ending.join(TUNING.seconds_to_give_up)
+
+
+def _tidy_pools() -> None:
     workers = sys.modules.get("refti.inputs.python.workers")
     if workers is not None:
-        ending = threading.Thread(target=workers.end_all, daemon=True)
-        ending.start()
-        ending.join(TUNING.seconds_to_give_up)
+        workers.end_all()
+    # What Python would do at its end: give back semaphores, of which there would be warnings.
+    processes: Any = sys.modules.get("multiprocessing.util")
+    if processes is not None:
+        processes._run_finalizers(0)
 
 
 def _end_children() -> None:

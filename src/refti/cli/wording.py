@@ -27,6 +27,9 @@ OPTIONS = {
     "witness": "--witness",
 }
 PHRASES = {
+    'uniform_priors="normalise" (--uniform-priors normalise)': "--uniform-priors normalise",
+    "modernise=True (--modernise)": "--modernise",
+    "check_prior=False (--no-prior-check)": "--no-prior-check",
     "solver_limit= of refti.from_stan (--solver-limit)": "--solver-limit",
     "check_prior=False": "--no-prior-check",
     "witness=True": "--witness",
@@ -36,7 +39,7 @@ PHRASES = {
     ),
 }
 _ARGUMENT = re.compile(
-    rf"(?<![\w.(])({'|'.join(OPTIONS)})=(?:(['\"])(\w+)\2|(\d[\d_.]*\d|\d))?(?![=\w])"
+    rf"(?<![\w.])(?<!\w\()({'|'.join(OPTIONS)})=(?:(['\"])(\w+)\2|(\d[\d_.]*\d|\d))?(?![=\w])"
 )
 
 

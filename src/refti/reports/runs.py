@@ -9,7 +9,8 @@ from typing import Any
 
 from refti.errors import SettingsError, StoreError
 from refti.results.files import read_json
-from refti.results.result import Evidence, LogRatio, load
+from refti.results.result import Evidence, LogRatio
+from refti.results.saved import load
 
 Result = Evidence | LogRatio
 Given = Mapping[str, Result | str | Path] | Sequence[Result | str | Path] | Result | str | Path

@@ -11,6 +11,7 @@ import numpy as np
 from refti.checks.verdict import Verdict
 from refti.errors import CompareError
 from refti.results.comparison import Comparison, Row, difference, is_ranked
+from refti.results.of_data import require_same_data
 from refti.results.text import list_names
 from refti.results.tuning import TUNING
 
@@ -29,7 +30,10 @@ class HasEvidence(Protocol):
 
 
 def compare(
-    results: Mapping[str, HasEvidence], *, prior: Mapping[str, float] | None = None
+    results: Mapping[str, HasEvidence],
+    *,
+    prior: Mapping[str, float] | None = None,
+    different_data: bool = False,
 ) -> Comparison:
     """Returns the models ranked by evidence, with Bayes factors and posterior probabilities.
 
@@ -40,11 +44,15 @@ def compare(
     Args:
         results: What `refti.evidence` returned, under the name each model is to have.
         prior: Prior weight of every model; need not sum to one. Equal weights by default.
+        different_data: Whether results of different data are ranked all the same. Evidences of
+            different data say nothing about which model is better.
 
     Raises:
-        CompareError: `results` or `prior` cannot be used; all faults are told together.
+        CompareError: `results` or `prior` cannot be used, or are of different data.
     """
     _require_results(results)
+    if not different_data:
+        require_same_data(results)
     _require_prior(prior, results)
     # Ties go by name, so that the order in which results are given changes nothing.
     names = sorted(results, key=lambda name: (*_rank(results[name]), name))

@@ -89,7 +89,7 @@ def fitted_table(
     room = width - (max(map(len, lines)) - max(len(row[0]) for row in cells))
     if room >= LEAST_ROOM_FOR_NAMES:
         return table(cells[0], _with_broken_names(cells[1:], room), words=columns)
-    return _cell_by_cell(header, rows)
+    return _cell_by_cell(cells[0], cells[1:])
 
 
 LEAST_ROOM_FOR_NAMES = 12

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,12 @@ from refti.progress import Stage
 from refti.results.result import Evidence
 from refti.results.text import plus_minus
 from refti.run.adapt import allocate_moves, refine_support_share, shorten_diverging_steps
+from refti.run.budget import spent_budget
 from refti.run.choose_reference import fit_family, measure_length
 from refti.run.conclude import Conclusion, conclude
 from refti.run.plan import Plan
 from refti.run.problem import Problem
-from refti.run.tuning import PILOT, ROUNDS
+from refti.run.tuning import PILOT, REFERENCE_CHOICE, ROUNDS
 from refti.sampling.block import Rung, positions
 from refti.sampling.engine import Engine
 from refti.sampling.kernels.registry import BY_VALUES
@@ -91,6 +92,10 @@ def run_rounds(state: RunState, engine: Engine) -> RunState:
     """
     while not state.finished:
         state = next_round(state, engine)
+        if state.can_conclude:
+            estimate = state.conclusion.estimates[state.problem.settings.estimator]
+            log = {"round": state.rounds, "log_z": estimate.value, "error": estimate.error}
+            engine.memory.log("round", **log, gradients=state.usage.gradient_evaluations)
     if state.can_conclude:
         return state
     if state.earlier is not None:
@@ -98,8 +103,8 @@ def run_rounds(state: RunState, engine: Engine) -> RunState:
     if state.ended is Ended.INTERRUPTED:
         raise KeyboardInterrupt
     raise StoppedEarlyError(
-        "The budget was spent before the first estimate could be made. Raise max_seconds= or "
-        "max_evaluations=.",
+        "The first estimate could not be made before "
+        f"{spent_budget(state.problem.settings, engine.meter)}.",
         f"round {state.rounds + 1}" if state.legs else "building the ladder",
     )
 
@@ -156,7 +161,7 @@ def build_ladders(state: RunState, engine: Engine) -> tuple[LegState, ...]:
     made = max((leg.scans_made for leg in before), default=0)
     legs = []
     for index, leg in enumerate(path.legs):
-        last = _last_rung(state, index, engine)
+        last = replace(_last_rung(state, index, engine), leaping=_leaps_at_once(state))
         built = begin_leg(leg, index, last, engine, warmup, made)
         if settings.ladder is None:
             built = refine_ladder(built, engine, warmup)
@@ -165,6 +170,15 @@ def build_ladders(state: RunState, engine: Engine) -> tuple[LegState, ...]:
             built = insert_rungs(built, between, engine, warmup)
         legs.append(built)
     return tuple(legs)
+
+
+def _leaps_at_once(state: RunState) -> bool:
+    """Whether chains sit on modes of their own, and leaps from the reference surely move them."""
+    choice = state.plan.choice
+    if choice is None or not state.plan.pilot.on_separate_modes:
+        return False
+    length = choice.lengths.get(choice.family)  # not measured where the family was asked for
+    return length is not None and length < REFERENCE_CHOICE.short
 
 
 def is_enough(state: RunState) -> bool:
@@ -240,7 +254,7 @@ def _so_far(state: RunState) -> str:
 
 def _adapt(state: RunState, engine: Engine) -> RunState:
     """The state with a better reference, or with its chains adapted to what they have met."""
-    plan = refit_reference(state, engine)
+    plan = engine.recall(f"refit {state.rounds}", partial(refit_reference, state, engine))
     if plan is not None:
         state = _spend(state, engine)
         return replace(state, plan=plan, legs=(), refits=state.refits + 1, earlier=state)

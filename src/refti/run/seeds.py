@@ -12,5 +12,5 @@ def seed_of_model(seed: int, name: str) -> int:
     what a Bayes factor's error takes them for. It depends on nothing but the seed and the name, so
     another model more or less changes nothing.
     """
-    digest = hashlib.sha256(f"{seed}:{name}".encode()).digest()
-    return int.from_bytes(digest[:4], "big")
+    digest = hashlib.sha256(f"{seed}\0{name}".encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest[:8], "big") >> 1  # below 2**63
