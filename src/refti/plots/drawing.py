@@ -23,6 +23,7 @@ COLOURS = (BLUE, RED, GREEN, PURPLE)
 MARKERS = ("o", "s", "^", "D", "v", "P")
 DASHES = ("-", "--", "-.", ":")
 SIZE = (4.8, 3.3)  # inches: as wide as a phone's screen with letters of 9 points
+LONG_NUMBER = 8  # letters, of which few numbers have room side by side
 LONGEST_NAME = 28
 ON_A_CELL = "on-cell"  # marks numbers that stand on a coloured cell and not on the page
 
@@ -82,8 +83,11 @@ def name_rows(ax: Axes, names: Sequence[str]) -> None:
 
 def plain_numbers(ax: Axes, axis: Literal["x", "y", "both"], ticks: int = 5) -> None:
     """Numbers on an axis as they are, without a part to be added or multiplied in a corner."""
-    ax.ticklabel_format(axis=axis, useOffset=False)
+    ax.ticklabel_format(axis=axis, style="plain", useOffset=False)
     ax.locator_params(axis=axis, nbins=ticks)
+    longest = max((len(label.get_text()) for label in ax.get_xticklabels()), default=0)
+    if axis == "x" and longest >= LONG_NUMBER:
+        ax.locator_params(axis=axis, nbins=2)
 
 
 def add_legend(ax: Axes, **options: Any) -> None:
