@@ -1,4 +1,4 @@
-"""How the documentation is built: `make docs` runs every code cell and treats warnings as errors."""
+"""How the documentation is built: `make docs` runs every code cell; warnings are errors."""
 
 import os
 import sys
@@ -40,6 +40,7 @@ nb_execution_timeout = 300
 nb_execution_raise_on_error = False  # a warning with the traceback, and thus an error
 nb_execution_show_tb = True
 nb_merge_streams = True
+nb_output_stderr = "remove"  # progress, and the warnings of other packages
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # docstrings tell what arguments are; shapes as types only clutter
