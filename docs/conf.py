@@ -31,6 +31,7 @@ myst_substitutions = {
 myst_heading_anchors = 3
 exclude_patterns = ["_extensions", "_static", "**/runs"]
 default_role = "literal"  # single backticks in docstrings
+smartquotes = False  # quotes in docstrings are code
 highlight_language = "text"
 suppress_warnings = ["myst.xref_ambiguous"]
 
