@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import subprocess
 from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
-
-import refti
 
 
 def made_by(command: str) -> str:
@@ -18,4 +17,4 @@ def made_by(command: str) -> str:
     changed = subprocess.run([*git, "status", "--porcelain", "src"], capture_output=True).stdout
     where = f"revision {revision}{'+' if changed else ''}" if revision else "outside its repository"
     today = datetime.now(UTC).strftime("%Y-%m-%d")
-    return f"*Made by `{command}`, refti {refti.__version__}, {where}, {today}.*\n"
+    return f"*Made by `{command}`, refti {version('refti')}, {where}, {today}.*\n"
