@@ -47,6 +47,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # docstrings tell what arguments are; shapes as types only clutter
 autodoc_default_options = {"exclude-members": "__init__, __new__"}
 napoleon_use_ivar = True
+napoleon_attr_annotations = False
 
 html_math_renderer = "mathml"
 html_theme = "furo"
