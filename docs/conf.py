@@ -1,7 +1,10 @@
 """How the documentation is built: `make docs` runs every code cell; warnings are errors."""
 
+import atexit
 import os
+import shutil
 import sys
+import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,6 +19,14 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+os.environ.update(COLUMNS="88", NO_COLOR="1")
+# A command in a cell that fails, fails the build: IPython only takes note of it.
+startup = Path(tempfile.mkdtemp(prefix="refti-docs-")) / "profile_default" / "startup"
+startup.mkdir(parents=True)
+shutil.copy(HERE / "_extensions" / "strict_shell.py", startup)
+os.environ["IPYTHONDIR"] = str(startup.parents[1])
+atexit.register(shutil.rmtree, startup.parents[1], ignore_errors=True)
 
 project = "refti"
 author = "The refti developers"
