@@ -20,7 +20,7 @@ os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PAT
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-os.environ.update(COLUMNS="88", NO_COLOR="1")
+os.environ.update(COLUMNS="84", NO_COLOR="1")
 # A command in a cell that fails, fails the build: IPython only takes note of it.
 startup = Path(tempfile.mkdtemp(prefix="refti-docs-")) / "profile_default" / "startup"
 startup.mkdir(parents=True)
