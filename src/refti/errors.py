@@ -7,6 +7,7 @@ RefTIError
 ├── LadderError         rungs that do not run from 0 to 1
 ├── SettingsError       an option of evidence() or of the command line
 ├── SamplingError       sampling that could not begin, such as no start inside the support
+│   └── StoppedEarlyError   the budget was spent before there was an estimate; carries the stage
 ├── CompareError        results that cannot be ranked beside each other
 ├── StoreError          a run directory that cannot be used or read
 ├── ExecutorError       workers that cannot be reached, or that were lost too often
@@ -44,6 +45,14 @@ class SettingsError(RefTIError):
 
 class SamplingError(RefTIError):
     """Sampling could not begin."""
+
+
+class StoppedEarlyError(SamplingError):
+    """The budget was spent before there was an estimate, in the stage that `stage` names."""
+
+    def __init__(self, message: str, stage: str):
+        super().__init__(message)
+        self.stage = stage
 
 
 class CompareError(RefTIError):

@@ -120,7 +120,7 @@ def test_a_prior_that_lacks_a_constant_is_found_out():
         return float(-0.5 * np.sum((x - 1) ** 2))
 
     model = refti.from_callable(
-        dim=2, log_prior=half_normal, log_likelihood=likelihood, start=[1.0, 0.0]
+        dim=2, log_prior=half_normal, log_likelihood=likelihood, start=[1.0, 0.0], processes=1
     )
     result = evidence(model)
     assert [check.ok for check in result.checks if check.name == "prior"] == [False]
@@ -194,7 +194,7 @@ def test_a_vectorized_function_gets_all_points_at_once():
         shapes.add((np.shape(mu), np.shape(sigma)))
         return -(mu**2) - sigma
 
-    model = refti.from_callable(function, SUPPORTS, vectorized=True)
+    model = refti.from_callable(function, SUPPORTS, vectorized=True, processes=1)
     x = np.random.default_rng(0).normal(size=(20, 2))
     values = model.log_densities(x)
     assert ((20,), (20,)) in shapes

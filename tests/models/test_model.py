@@ -253,6 +253,22 @@ class TestFrozen:
         with pytest.raises(AttributeError, match="frozen"):
             model.anything = 3
 
+    def test_what_it_was_made_from(self):
+        plain = refti.Model(lambda x: -(x[0] ** 2), dim=1)
+        assert (plain.origin, plain.notes) == (None, ())
+        given = {"kind": "made up", "data_sha256": "00"}
+        model = refti.Model.assembled(
+            plain.space, plain.density, source="here", origin=given, notes=["a note"]
+        )
+        given["data_sha256"] = "11"
+        assert model.origin is not None
+        assert model.origin["data_sha256"] == "00"
+        with pytest.raises(TypeError):
+            model.origin["data_sha256"] = "11"
+        result = refti.evidence(model, seed=1, progress=False)
+        assert result.found["origin"] == {"kind": "made up", "data_sha256": "00"}
+        assert "note: a note" in str(result)
+
     def test_the_dictionary_given_is_not_the_models(self):
         supports = {"s": refti.positive()}
         model = refti.Model(lambda s: -s, supports)

@@ -14,6 +14,8 @@ from refti.draws.draws import Draws
 from refti.draws.support_share import SupportShare
 from refti.estimators import Estimate, add, influence, mbar
 
+SAMPLE_LONGER = "sample longer"  # by what, the end of a run says
+
 
 def check_legs(
     legs: Sequence[Draws], divergences: np.ndarray, exchanges: Sequence[np.ndarray]
@@ -29,8 +31,8 @@ def check_legs(
             "convergence",
             r_hats.max(),
             TUNING.most_r_hat,
-            f"the chains of rung {int(r_hats.argmax())} disagree (R-hat); sample longer (warmup=, "
-            "max_evaluations=), look for several modes, or reparametrise the model",
+            f"the chains of rung {int(r_hats.argmax())} disagree (R-hat); sample longer, look "
+            "for several modes, or reparametrise the model",
             mended_by_draws=True,
         ),
         at_least(
@@ -38,7 +40,7 @@ def check_legs(
             sizes.min(),
             TUNING.fewest_effective_draws,
             f"rung {int(sizes.argmin())} has too few effective draws for its error to be known; "
-            "raise max_evaluations= or kept=",
+            "sample longer",
             mended_by_draws=True,
         ),
         at_most(
@@ -69,8 +71,8 @@ def check_legs(
                 *(_mbar_sum(halves) for halves in zip(*map(Draws.halves, legs), strict=True))
             ),
             TUNING.most_distance,
-            "the first and the second half of the draws disagree by this many errors; raise "
-            "warmup= and kept=",
+            "the first and the second half of the draws disagree by this many errors; "
+            "sample longer, with a longer warmup=",
             mended_by_draws=True,
         ),
         at_most(
@@ -98,7 +100,7 @@ def check_positions(points: np.ndarray, *, jumps: bool = False) -> Check:
         float(np.max(r_hats)),
         TUNING.most_r_hat_where_it_jumps if jumps else TUNING.most_r_hat_of_positions,
         "the chains of the posterior are not in the same places (R-hat of a coordinate): they "
-        "hardly move between parts of it; sample longer (max_evaluations=), or reparametrise",
+        "hardly move between parts of it; sample longer, or reparametrise",
         mended_by_draws=True,
     )
 
@@ -147,8 +149,7 @@ def check_estimates(
             "target error",
             estimates[chosen].error,
             target_error,
-            "the error asked for was not reached; raise max_evaluations=, max_seconds= or kept=, "
-            "or use a better reference",
+            "the error asked for was not reached; sample longer, or use a better reference",
             mended_by_draws=True,
         ),
     ]
@@ -156,7 +157,7 @@ def check_estimates(
 
 def check_share(shares: Sequence[SupportShare]) -> list[Check]:
     """Whether enough of each leg's start lies inside the support, and whether NaN was met."""
-    strangest = max(shares, key=lambda share: share.not_a_number / share.drawn)
+    strangest = max(shares, key=lambda share: share.not_a_number_share)
     return [
         at_least(
             "support",
@@ -167,7 +168,7 @@ def check_share(shares: Sequence[SupportShare]) -> list[Check]:
         ),
         at_most(
             "not a number",
-            strangest.not_a_number / strangest.drawn,
+            strangest.not_a_number_share,
             TUNING.most_not_a_number,
             "the density is NaN or infinite on most of the reference, such as at unconstrained "
             f"x = {strangest.example}, and counts as zero there; mend it or declare its support",

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from refti.checks.check import Check, at_most
+from refti.checks.check import Check, at_least, at_most
 from refti.checks.ended import Ended
 from refti.checks.tuning import TUNING
 from refti.estimators import Estimate
@@ -107,6 +107,36 @@ def check_tails(shape: float) -> Check:
     )
 
 
+def check_missing_tail(missing: float, error: float) -> Check:
+    """Whether draws have all the mass in the tails that the density itself says is there.
+
+    Args:
+        missing: the share of the mass that the tail of some coordinate has more by integrating
+            the density along it than by counting draws.
+        error: the standard error of that.
+    """
+    return at_most(
+        "missing tail",
+        missing,
+        max(TUNING.most_missing, TUNING.most_distance * error),
+        "the density, followed out along a coordinate, has this share of its mass more in the "
+        "tail than the draws do, so the evidence is likely too low; let reference='auto' choose "
+        "coordinates in which chains get there, or sample longer (max_evaluations=)",
+    )
+
+
+def check_fresh_starts(r_hat: float) -> Check:
+    """Whether chains begun at draws of the reference came to where the run's chains are."""
+    return at_most(
+        "fresh starts",
+        r_hat,
+        TUNING.most_r_hat_of_fresh_starts,
+        "chains begun at draws of the reference are not where those are that set out from the "
+        "pilot (R-hat of a coordinate), so one of the two has not seen all of the posterior; "
+        "sample longer (warmup=, max_evaluations=), or reparametrise the model",
+    )
+
+
 def check_search(still_growing: bool, sentence: str) -> Check:
     """Whether the search for modes came to its own end, and did not end while it found more."""
     return at_most(
@@ -119,20 +149,40 @@ def check_search(still_growing: bool, sentence: str) -> Check:
     )
 
 
-def check_end(ended: Ended | None) -> Check:
-    """Whether the run came to its own end."""
+def check_point(value: float) -> Check:
+    """Whether the log density of a model without parameters is a number."""
+    return at_least(
+        "density",
+        float(np.isfinite(value)),
+        1.0,
+        "the model has no parameters, and its log density is not finite: it gives these data a "
+        "probability of zero, or none at all; check the data and the fixed values",
+    )
+
+
+def check_end(ended: Ended | None, spent: str = "") -> Check:
+    """Whether the run came to its own end; if not for its budget, how that was spent, in words."""
     sentence = None if ended is None else ended.sentence
+    if ended is Ended.OUT_OF_BUDGET and spent:
+        sentence = spent
     return at_most(
         "finished", 0.0 if ended is None else 1.0, 0.0, f"the run was ended early: {sentence}"
     )
 
 
-def check_prior_integral(estimate: Estimate) -> Check:
-    """Whether the prior alone integrates to one; NaN where its integral was not found."""
+def check_prior_integral(estimate: Estimate, language: str = "", why_not: str = "") -> Check:
+    """Whether the prior alone integrates to one; NaN where its integral was not found.
+
+    Args:
+        estimate: the log of its integral.
+        language: what the model was written in, as its source begins.
+        why_not: how the budget was spent before the integral was found, if it was.
+    """
     allowed = max(TUNING.prior_tolerance, TUNING.most_distance * estimate.error)
+    likely = next((words for name, words in LIKELY if language.startswith(name)), LIKELY[-1][1])
     advice = (
-        f"the prior integrates to exp({estimate.value:.3f}), not to 1: a constant is missing, such "
-        "as the factor 2 of a half-normal, or a Jacobian"
+        f"the prior integrates to exp({estimate.value:.3f} ± {estimate.error:.3f}), not to 1: a "
+        f"constant is missing, such as {likely}"
     )
     if not np.isfinite(estimate.value):
         advice = (
@@ -141,7 +191,30 @@ def check_prior_integral(estimate: Estimate) -> Check:
             "multiplies standard normals, say), or see by hand that it integrates to 1 and set "
             "check_prior=False"
         )
+        if why_not:
+            advice = f"the prior's own integral was not found before {why_not}"
     return at_most("prior", abs(estimate.value), allowed, advice)
+
+
+LIKELY = (
+    (
+        "PyMC",
+        "that of an ordered transform (one order of n! for n alike), of a pm.CustomDist or "
+        "pm.Truncated whose logp is not normalised, or of an LKJ prior, which PyMC has wrong",
+    ),
+    (
+        "NumPyro",
+        "that of a numpyro.factor, of handlers.scale or a mask on a latent site, or of a "
+        "distribution of your own whose log_prob is not normalised",
+    ),
+    (
+        "Stan",
+        "that of a bound, which needs a truncation (tau ~ normal(0, 1) T[0, ];), of an implicit "
+        "uniform prior, or of a prior on a transform without its Jacobian",
+    ),
+    ("", "the factor 2 of a half-normal, or a Jacobian"),
+)
+"""What most likely misses a constant, by the language that a model's source begins with."""
 
 
 def check_witness(first: Estimate, second: Estimate, way: str, why_not: str) -> Check:

@@ -24,12 +24,29 @@ class CheckTuning:
     )
     most_tail_shape: float = tuned(0.7, "Pareto k of weights, as Vehtari et al. (2024) advise")
     least_support: float = tuned(0.01, "share of a leg's start inside the support of its end")
+    told_not_a_number: float = tuned(
+        0.01, "share of the reference's draws with NaN above which the result says so, if trusted"
+    )
     most_not_a_number: float = tuned(0.5, "share of the reference's draws where the density is NaN")
     peak_allowance: float = tuned(
         10.0, "nats beside the dimension by which a peak may stand above the draws"
     )
     heaviest_coordinate: float = tuned(
         0.55, "Pareto k of the draws in one coordinate; a Student-t of two degrees has 0.5"
+    )
+    most_r_hat_of_fresh_starts: float = tuned(
+        1.5, "of short chains begun at draws of the reference together with those of the run"
+    )
+    tail_coordinates: int = tuned(
+        2, "of the heaviest tails, whose mass is also integrated from the density itself"
+    )
+    tail_beyond: float = tuned(0.98, "share of the draws beyond which a tail begins")
+    tail_lines: int = tuned(24, "draws through which the density is integrated along a coordinate")
+    tail_points: int = tuned(24, "points on each side of a line's middle, and of its draw")
+    tail_ends: float = tuned(1e4, "times further than where it begins, where a tail is left")
+    tail_grain: float = tuned(0.2, "spreads between the points in the middle of a line")
+    most_missing: float = tuned(
+        0.01, "share of the mass that draws may lack in a tail, and that many errors of it: 4"
     )
     most_r_hat_of_positions: float = tuned(
         1.08, "of a coordinate of the posterior's draws; delta may agree where positions do not"

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from refti.errors import ModelError, SettingsError
+from refti.errors import ModelError, SettingsError, StoreError
 
 if TYPE_CHECKING:
     from refti.models.model import Model
@@ -26,6 +26,14 @@ class Target:
     def is_stan(self) -> bool:
         """Whether it is a Stan program."""
         return self.text.endswith(".stan")
+
+    @property
+    def file(self) -> str | None:
+        """The file that it stands in; None if it is in a module that Python has to find."""
+        if self.is_stan:
+            return self.text
+        place = self.text.rpartition(":")[0]
+        return place if place.endswith(".py") else None
 
     @property
     def name(self) -> str:
@@ -67,6 +75,27 @@ def distinct_names(targets: Sequence[Target]) -> list[str]:
     return names
 
 
+def require_files(targets: Sequence[Target], *others: Path) -> None:
+    """Raises ModelError if a file is not there, before another one is compiled for nothing."""
+    files = [target.file for target in targets] + [target.data for target in targets]
+    missing = [
+        str(file) for file in (*files, *others) if file is not None and not Path(file).is_file()
+    ]
+    if missing:
+        raise ModelError(f"There is no file {', '.join(dict.fromkeys(missing))}.")
+
+
+def require_store(folders: Iterable[Path | None]) -> None:
+    """Raises StoreError if a run cannot be kept in a folder, for it holds something else."""
+    for folder in folders:
+        if folder is None or not folder.exists() or (folder / "run.json").exists():
+            continue
+        if not folder.is_dir() or any(folder.iterdir()):
+            raise StoreError(
+                f"{folder} exists and holds no refti run. Choose an empty or new directory."
+            )
+
+
 def load_models(targets: Sequence[Target], report: Progress, **for_stan: Any) -> list[Model]:
     """The models of the targets; Stan programs are compiled side by side."""
     from concurrent.futures import ThreadPoolExecutor
@@ -77,13 +106,19 @@ def load_models(targets: Sequence[Target], report: Progress, **for_stan: Any) ->
     def compile_program(target: Target) -> Model:
         return refti.from_stan(target.text, target.data, progress=report, **for_stan)
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    pool = ThreadPoolExecutor(os.cpu_count())
+    try:
         programs = {
             index: pool.submit(compile_program, target)
             for index, target in enumerate(targets)
             if target.is_stan
         }
-        return [
-            programs[index].result() if index in programs else from_name(target.text)
-            for index, target in enumerate(targets)
-        ]
+        models = []
+        for index, target in enumerate(targets):
+            if index not in programs:
+                report(f"loading {target.text}", 0, 1)
+            models.append(programs[index].result() if index in programs else from_name(target.text))
+        return models
+    finally:
+        # A program that cannot be used, or Ctrl-C, does not wait for the other compilers.
+        pool.shutdown(wait=False, cancel_futures=True)

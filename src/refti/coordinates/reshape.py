@@ -38,13 +38,13 @@ class PulledBackValues(ValueOnlyDensity):
     def __init__(self, density: ValueOnlyDensity, way: Map):
         self._density, self._way = density, way
 
-    def log_densities(self, x: np.ndarray) -> np.ndarray:
+    def log_densities(self, x: np.ndarray, deadline: float | None = None) -> np.ndarray:
         """The log densities at latent points x[n, dim]."""
         if len(x) == 0:
             return np.zeros(0)
         with jax.enable_x64(True):
             there, log_jacobian = from_latent(self._way, x)
-        return self._density.log_densities(there) + log_jacobian
+        return self._density.log_densities(there, deadline) + log_jacobian
 
 
 class ReshapedSpace(Space):
@@ -80,6 +80,8 @@ def reshape(model: Model, way: Map) -> Model:
         rejections=model.rejections,
         limits=model.limits,
         no_recipe="it is seen in coordinates of its own",
+        origin=model.origin,
+        notes=model.notes,
     )
 
 

@@ -30,6 +30,11 @@ class SupportShare:
     infinite: int = 0
 
     @property
+    def not_a_number_share(self) -> float:
+        """The share of the draws at which it was NaN or infinite."""
+        return self.not_a_number / max(self.drawn, 1)
+
+    @property
     def log_share(self) -> float:
         """The log of the share, which belongs into log z."""
         return float(np.log(self.inside / self.drawn))

@@ -25,12 +25,19 @@ class Density(Protocol):
         ...
 
 
+class OutOfTimeError(Exception):
+    """Values were not there in time: a signal within a run, which ends with what it has."""
+
+
 class ValueOnlyDensity(ABC):
     """A density known by its values alone, such as any Python function: no JAX, no gradient."""
 
     @abstractmethod
-    def log_densities(self, x: np.ndarray) -> np.ndarray:
-        """The log densities at points x[n, dim]; NaN where they could not be had."""
+    def log_densities(self, x: np.ndarray, deadline: float | None = None) -> np.ndarray:
+        """The log densities at points x[n, dim]; NaN where they could not be had.
+
+        Raises OutOfTimeError if they are not there by the deadline, of time.perf_counter().
+        """
 
     def log_density(self, x: Any) -> Any:
         """The log density at one point, which JAX can neither trace nor differentiate."""

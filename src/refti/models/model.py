@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import jax
@@ -13,6 +14,7 @@ from jaxtyping import Array, Float
 from refti.errors import ModelError
 from refti.models.batching import log_densities
 from refti.models.density import Density, ProductDensity, ValueOnlyDensity
+from refti.models.quantities import NOTHING_ELSE, Quantities
 from refti.models.recipe import Recipe
 from refti.models.rejections import Rejections
 from refti.models.space import Shaped, Space, SupportedSpace
@@ -51,6 +53,10 @@ class Model:
         limits: what else decides where the density is zero, by name.
         recipe: how another process can make the model; None if it cannot.
         no_recipe: why it cannot, in words.
+        origin: what the model was made from, such as the names and sha256 of a program and its
+            data, as values that JSON can hold; None where nothing but the density is known.
+        notes: sentences that a reader of the evidence has to know of the model.
+        quantities: what is known of draws and data beside the parameters, for the result.
     """
 
     space: Space
@@ -62,6 +68,9 @@ class Model:
     limits: Mapping[str, int]
     recipe: Recipe | None
     no_recipe: str
+    origin: Mapping[str, Any] | None
+    notes: tuple[str, ...]
+    quantities: Quantities
 
     def __init__(
         self,
@@ -109,12 +118,15 @@ class Model:
         limits: Mapping[str, int] | None = None,
         recipe: Recipe | None = None,
         no_recipe: str = "it was put together from parts",
+        origin: Mapping[str, Any] | None = None,
+        notes: Sequence[str] = (),
     ) -> Model:
         """The model of a space and a density on it, whatever language they come from."""
         model = object.__new__(cls)
         begin = np.zeros(len(space.coordinates)) if start is None else start
         model._assemble(space, density, prior, begin, source, rejections, limits, recipe, no_recipe)
-        return model
+        known = None if origin is None else MappingProxyType(dict(origin))
+        return model._changed(origin=known, notes=tuple(notes))
 
     def _assemble(
         self,
@@ -138,6 +150,9 @@ class Model:
             limits=limits or {},
             recipe=recipe,
             no_recipe="" if recipe is not None else no_recipe,
+            origin=None,
+            notes=(),
+            quantities=NOTHING_ELSE,
         )
 
     @property
@@ -204,7 +219,7 @@ class Model:
                 "refti.Model(log_prior=, log_likelihood=)."
             )
         recipe = None if self.recipe is None else self.recipe.for_prior()
-        return self._changed(density=self.prior, prior=None, recipe=recipe)
+        return self._changed(density=self.prior, prior=None, recipe=recipe, quantities=NOTHING_ELSE)
 
     def require_recipe(self) -> Recipe:
         """The recipe. Raises ModelError if there is none."""
@@ -218,6 +233,10 @@ class Model:
     def with_recipe(self, recipe: Recipe) -> Model:
         """The same model with another way to make it again."""
         return self._changed(recipe=recipe, no_recipe="")
+
+    def with_quantities(self, quantities: Quantities) -> Model:
+        """The same model with more known of its draws and data."""
+        return self._changed(quantities=quantities)
 
     def _changed(self, **fields: Any) -> Model:
         changed = object.__new__(Model)

@@ -52,9 +52,9 @@ def name_parameters(
             '{"phi": refti.positive()}), not both or neither.'
         )
     if dim is not None:
-        if not isinstance(dim, int) or dim < 1:
+        if not isinstance(dim, int | np.integer) or isinstance(dim, bool) or dim < 1:
             raise ModelError(f"dim= must be a whole number of at least 1; got {dim!r}.")
-        return {"x": real(shape=(dim,))}
+        return {"x": real(shape=(int(dim),))}
     if not isinstance(parameters, Mapping):
         raise ModelError(
             f"parameters must map names to supports; got {type(parameters).__name__}. "
@@ -69,7 +69,7 @@ def shared_keywords(
     """What was said beside the functions, for a recipe: copies, without what was left out."""
     said = {
         "parameters": None if parameters is None else dict(parameters),
-        "dim": dim,
+        "dim": None if dim is None else int(dim),
         "start": copy_arrays(start),
     }
     return {name: value for name, value in said.items() if value is not None}

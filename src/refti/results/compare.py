@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from refti.checks.verdict import Verdict
 from refti.errors import CompareError
 from refti.results.comparison import Comparison, Row, difference, is_ranked
 from refti.results.of_data import require_same_data
@@ -77,6 +78,7 @@ def compare(
                 strength=strength(factor) if ranked and index > 0 else "",
                 trusted=bool(results[name].trusted) and ranked,
                 prior=float(weights[index]),
+                verdict=_verdict(results[name]) if ranked else Verdict.NOT_TRUSTED,
             )
         )
     return Comparison(tuple(rows))
@@ -95,6 +97,12 @@ def strength(log_bayes_factor: float) -> str:
     if twice <= 6:
         return "positive"
     return "strong" if twice <= 10 else "very strong"
+
+
+def _verdict(result: HasEvidence) -> Verdict:
+    """The verdict of a result; one that has no words of its own is trusted or is not."""
+    usual = Verdict.TRUSTED if result.trusted else Verdict.NOT_TRUSTED
+    return getattr(result, "verdict", usual)
 
 
 def _rank(result: HasEvidence) -> tuple[bool, bool, float]:

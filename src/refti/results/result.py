@@ -11,16 +11,16 @@ from typing import Any, Self
 import xarray
 
 from refti.checks.check import Check
+from refti.checks.verdict import Verdict, verdict_of
 from refti.draws.cost import Cost
 from refti.draws.draws import Draws
-from refti.errors import NotTrustedError, SettingsError, StoreError
+from refti.errors import NotTrustedError, SettingsError
 from refti.estimators import Estimate
-from refti.results.files import read_json, read_netcdf, write_json, write_netcdf
-from refti.results.old_files import found_in, settings_in
-from refti.results.rungs import RungSummary, read_rung
+from refti.results.html import Checks, result_html
+from refti.results.inference_data import to_inference_data
+from refti.results.rungs import RungSummary
+from refti.results.saving import save_result
 from refti.results.text import plus_minus, search_line
-
-FORMAT = 1  # of the files written by save()
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +38,10 @@ class Result:
         settings: what was asked for, as plain values.
         found: what the run found and chose by itself, as plain values.
         rungs: what became of every rung.
+        groups: what is known of the draws beside the posterior, by ArviZ's names: sample_stats,
+            log_likelihood and observed_data where the model's language tells them.
+        reference: draws of the reference, by the user's names, for figures; none where the path
+            starts from a density that cannot be drawn exactly.
     """
 
     value: float
@@ -50,11 +54,21 @@ class Result:
     settings: Mapping[str, Any]
     found: Mapping[str, Any] = field(default_factory=dict)
     rungs: tuple[RungSummary, ...] = ()
+    groups: Mapping[str, xarray.Dataset] = field(default_factory=dict)
+    reference: xarray.Dataset = field(default_factory=xarray.Dataset)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "checks", Checks(self.checks))
 
     @property
     def trusted(self) -> bool:
-        """Whether every check holds."""
-        return all(check.ok for check in self.checks)
+        """Whether every check holds, and there are any."""
+        return len(self.checks) > 0 and all(check.ok for check in self.checks)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is to be thought of it: trusted, or in which of three ways it is not."""
+        return verdict_of(self.checks)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The interval that holds the true value with this probability."""
@@ -70,6 +84,20 @@ class Result:
             raise NotTrustedError(f"The result is not to be trusted. {reasons}.", self)
         return self
 
+    def to_inference_data(self) -> Any:
+        """The draws as ArviZ takes them, with the names, dims and coords that the model gave.
+
+        An `arviz.InferenceData`, or an xarray DataTree with ArviZ 1 and later: posterior (with
+        deterministics), sample_stats, log_likelihood and observed_data, the latter where the model
+        was written in PyMC or NumPyro.
+        """
+        return to_inference_data(self.posterior, self.groups)
+
+    @property
+    def datasets(self) -> dict[str, xarray.Dataset]:
+        """All draws but those of the path, by the names of the files they are kept in."""
+        return {"posterior": self.posterior, "reference": self.reference, **self.groups}
+
     def to_dict(self) -> dict[str, Any]:
         """Everything but the draws, as plain values."""
         estimates = {
@@ -82,6 +110,7 @@ class Result:
             "error": self.error,
             "interval_95": self.interval(0.95),
             "trusted": self.trusted,
+            "verdict": self.verdict.value,
             "estimates": estimates,
             "checks": [asdict(check) for check in self.checks],
             "cost": asdict(self.cost),
@@ -91,41 +120,47 @@ class Result:
         }
 
     def save(self, path: str | Path) -> None:
-        """Writes the result to a new directory: result.json, draws.nc and posterior.nc.
+        """Writes the result to a new directory: result.json, draws.nc, posterior.nc and others.
 
-        The JSON file comes last and holds the digests of the others, so a result is there whole
-        or not at all.
+        The JSON file comes last and holds the digests of all of them, so a result is there whole
+        or not at all. `refti.load(path)` brings it back.
         """
-        folder = Path(path)
-        if (folder / "result.json").exists():
-            raise StoreError(f"{folder} holds a result already. Choose another directory.")
-        folder.mkdir(parents=True, exist_ok=True)
-        legs = {
-            name: values
-            for i, leg in enumerate(self.draws)
-            for name, values in (
-                (f"lambdas_{i}", (f"rung_{i}", leg.lambdas)),
-                (f"delta_{i}", ((f"rung_{i}", "chain", "draw"), leg.delta)),
-            )
-        }
-        digests = {
-            "draws.nc": write_netcdf(folder / "draws.nc", xarray.Dataset(legs)),
-            "posterior.nc": write_netcdf(folder / "posterior.nc", self.posterior),
-        }
-        record = {**self.to_dict(), "format": FORMAT, "legs": len(self.draws), "sha256": digests}
-        write_json(folder / "result.json", record)
+        save_result(Path(path), self.to_dict(), self.draws, self.datasets)
+
+    def __repr__(self) -> str:
+        """The number, the verdict, and what it took, in two lines."""
+        rungs = sum(leg.rungs for leg in self.draws)
+        value = plus_minus(self.value, self.error, decimals=4)
+        return (
+            f"{type(self).__name__}({self._symbol} = {value}, {self.verdict.shown},\n"
+            f"    {rungs} rungs, {self.cost.evaluations:,} evaluations, {self.cost.seconds:.1f} s)"
+        )
+
+    def _repr_html_(self) -> str:
+        low, high = self.interval()
+        rows = [
+            (self._symbol, plus_minus(self.value, self.error, decimals=4)),
+            ("95 % interval", f"{low:.4f} to {high:.4f}"),
+            ("verdict", self.verdict.shown),
+        ]
+        searched = self.found.get("search") or {}
+        return result_html(rows, Checks(self.checks), str(searched.get("sentence", "")))
+
+    @property
+    def _symbol(self) -> str:
+        return "log z" if isinstance(self, Evidence) else "log ratio"
 
     def __str__(self) -> str:
         low, high = self.interval()
-        name = "log z" if isinstance(self, Evidence) else "log ratio"
-        verdict = "trusted" if self.trusted else "NOT TRUSTED"
+        name = self._symbol
         first = f"{name} = {plus_minus(self.value, self.error, decimals=4)}"
-        lines = [f"{first}  (95 %: {low:.4f} to {high:.4f}), {verdict}"]
+        lines = [f"{first}  (95 %: {low:.4f} to {high:.4f}), {self.verdict.shown}"]
         lines += search_line(self.found)
+        lines += [f"  note: {note}" for note in self.found.get("notes", ())]
         return "\n".join(lines + [f"  {check}" for check in self.checks if not check.ok])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evidence(Result):
     """The log evidence of a model."""
 
@@ -135,7 +170,7 @@ class Evidence(Result):
         return self.value
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LogRatio(Result):
     """The log ratio of two models' evidences, which says nothing about either alone."""
 
@@ -143,57 +178,3 @@ class LogRatio(Result):
     def log_ratio(self) -> float:
         """The log Bayes factor of the first model over the second."""
         return self.value
-
-
-def load(path: str | Path) -> Evidence | LogRatio:
-    """The result that save() or store= left in a directory."""
-    folder = Path(path)
-    if not (folder / "result.json").exists():
-        raise StoreError(
-            f"{folder} holds no finished result (result.json). Give a directory that "
-            "result.save() or evidence(store=) wrote."
-        )
-    record = read_json(folder / "result.json")
-    if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise StoreError(
-            f"{folder} holds a result.json that is not of format {FORMAT}, the one read here."
-        )
-    try:
-        return _read(record, folder)
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(
-            f"{folder} holds a damaged result.json ({type(error).__name__}: {error}). Make the run "
-            "again in a new directory."
-        ) from error
-
-
-def _read(record: Mapping[str, Any], folder: Path) -> Evidence | LogRatio:
-    draws = read_netcdf(folder / "draws.nc", record["sha256"]["draws.nc"])
-    kind = Evidence if record["kind"] == "Evidence" else LogRatio
-    return kind(
-        value=float(record["value"]),
-        error=float(record["error"]),
-        estimates={name: _read_estimate(parts) for name, parts in record["estimates"].items()},
-        checks=tuple(_read_check(parts) for parts in record["checks"]),
-        draws=tuple(
-            Draws(draws[f"lambdas_{i}"].values, draws[f"delta_{i}"].values)
-            for i in range(record["legs"])
-        ),
-        posterior=read_netcdf(folder / "posterior.nc", record["sha256"]["posterior.nc"]),
-        cost=Cost(**record["cost"]),
-        settings=settings_in(record),
-        found=found_in(record),
-        rungs=tuple(read_rung(parts) for parts in record.get("rungs", ())),
-    )
-
-
-def _read_estimate(parts: Mapping[str, Any]) -> Estimate:
-    names = ("value", "monte_carlo_error", "quadrature_error")
-    return Estimate(*(float(parts[name]) for name in names))
-
-
-def _read_check(parts: Mapping[str, Any]) -> Check:
-    numbers = {name: float(parts[name]) for name in ("value", "threshold")}
-    # Files that were written before this was a field of a check have none.
-    mended_by_draws = parts.get("mended_by_draws", False)
-    return Check(**{**parts, **numbers, "mended_by_draws": mended_by_draws})

@@ -8,9 +8,7 @@ were.
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path as FilePath
@@ -33,6 +31,7 @@ from refti.paths.path import Leg, Path
 from refti.references.arrays import from_arrays, to_arrays
 from refti.results.files import write_bytes
 from refti.run.choose_reference import Choice
+from refti.run.npz import pack_arrays, unpack_arrays
 from refti.run.pilot import Peak, Pilot
 from refti.run.plan import Plan
 from refti.run.problem import Problem
@@ -103,21 +102,18 @@ def to_bytes(value: Any, problem: Problem) -> bytes:
     arrays[TREE] = np.frombuffer(tree.encode(), dtype=np.uint8)
     if problem.way is not None:
         arrays[WAY] = np.frombuffer(_written_way(problem), dtype=np.uint8)
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
-    return buffer.getvalue()
+    return pack_arrays(arrays)
 
 
 def from_bytes(content: bytes, problem: Problem) -> Any:
     """The value of an .npz. Raises StoreError if it holds none."""
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = unpack_arrays(content)
         if WAY in arrays or problem.way is not None:
             problem = _seen_through(arrays.pop(WAY, None), problem)
         tree = json.loads(arrays.pop(TREE).tobytes().decode())
         return _Reader(problem, arrays).read(tree)
-    except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, EOFError, RecursionError) as error:
         raise StoreError(
             f"Expected a value of a run of this problem; got a file that holds none "
             f"({type(error).__name__}: {error})."
@@ -128,7 +124,7 @@ class _Writer:
     """Turns values into a tree for JSON, and puts their arrays aside."""
 
     def __init__(self, problem: Problem, arrays: dict[str, np.ndarray]) -> None:
-        self._places, self._arrays = _places(problem), arrays
+        self._places, self._arrays = places(problem), arrays
 
     def write(self, value: Any) -> Any:
         if value is None or isinstance(value, bool | int | str):
@@ -170,7 +166,7 @@ class _Reader:
     """Makes values again of a tree and its arrays."""
 
     def __init__(self, problem: Problem, arrays: Mapping[str, np.ndarray]) -> None:
-        self._problem, self._places, self._arrays = problem, _places(problem), arrays
+        self._problem, self._places, self._arrays = problem, places(problem), arrays
 
     def read(self, tree: Any) -> Any:
         if not isinstance(tree, dict):
@@ -223,7 +219,7 @@ def _seen_through(written: np.ndarray | None, problem: Problem) -> Problem:
     return replace(problem, way=way)
 
 
-def _places(problem: Problem) -> dict[str, Any]:
+def places(problem: Problem) -> dict[str, Any]:
     """The densities that a problem brings along, by where they stand in it."""
     places: dict[str, Any] = {}
     for index, model in enumerate(problem.models):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from refti.errors import ReferenceFitError
+from refti.errors import ReferenceFitError, SamplingError
 from refti.paths.path import Leg
 from refti.paths.thermodynamic_length import measure_segment
 from refti.references import registry
@@ -40,9 +40,17 @@ class Choice:
 
 
 def choose_reference(
-    end: End, pilot: Pilot, target_error: float, engine: Engine, *, is_shaped: bool = False
+    end: End,
+    pilot: Pilot,
+    target_error: float,
+    engine: Engine,
+    measured: Mapping[str, float],
+    *,
+    is_shaped: bool = False,
 ) -> tuple[Choice, Pilot]:
     """The reference from which the way to the posterior is shortest, and the pilot it rests on.
+
+    The lengths of the ways from families as measured with this pilot are given.
 
     An estimate needs about (length / error)^2 draws. While the pilot has fewer than half of
     that, is short of draws for the dimension, and more of them have shortened the way from a
@@ -53,7 +61,7 @@ def choose_reference(
     Where the coordinates are those of a shape (`is_shaped`) what is left of it, such as the skew
     of a scale's logarithm, is worth any program: there the reference's tails decide what is met.
     """
-    lengths = measure_families(end, pilot, engine, is_shaped=is_shaped)
+    lengths = dict(measured)
     worth = TUNING.worth_compiling if end.leg.has_gradient else TUNING.worth_compiling_by_values
     worth = 0.0 if is_shaped else worth
     best = pick_best(lengths, target_error, worth)
@@ -94,6 +102,12 @@ def measure_families(
     if pilot.on_separate_modes:
         several = registry.tried_by_auto("several_modes")
         lengths |= measure_lengths(end, pilot, several, engine)
+    if not lengths:
+        raise SamplingError(
+            "No reference could be fitted to the first draws of the posterior: they lie in fewer "
+            "dimensions than the model has parameters. Check that no two parameters are tied to "
+            "each other exactly, and that the density is finite about its start."
+        )
     short = TUNING.short if end.leg.has_gradient else TUNING.short_by_values
     if (is_shaped or min(lengths.values()) > short) and is_dense:
         lengths |= measure_lengths(end, pilot, registry.tried_by_auto("shaped"), engine)

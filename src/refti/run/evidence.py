@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path as FilePath
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
@@ -14,16 +14,19 @@ from refti.models.model import Model
 from refti.progress import Progress
 from refti.references.registry import FAMILIES
 from refti.results.result import Evidence, LogRatio
+from refti.run.as_model import as_model
 from refti.run.one_run import find_result
 from refti.run.problem import Problem
 from refti.run.settings import EstimatorName, PathName, ReferenceLike, Settings
-from refti.run.suitability import adapted_to_models, require_fitting_stations, require_model
+from refti.run.suitability import adapted_to_models, require_fitting_stations
 from refti.run.witness import require_witness
 from refti.sampling.computing import computing
 from refti.sampling.kernels.registry import KERNELS
 from refti.search.searched import Effort
 
 Function = TypeVar("Function", bound=Callable[..., object])
+ModelLike = Model | Any
+"""A refti.Model, a PyMC or Bambi model, or a function of NumPyro statements."""
 
 
 def _documented(function: Function) -> Function:
@@ -39,8 +42,9 @@ def _documented(function: Function) -> Function:
 
 @_documented
 def evidence(
-    model: Model,
+    model: ModelLike,
     *,
+    args: Sequence[Any] | Mapping[str, Any] | None = None,
     reference: ReferenceLike = Settings.reference,
     path: PathName = Settings.path,
     ladder: Sequence[float] | np.ndarray | None = Settings.ladder,
@@ -56,15 +60,20 @@ def evidence(
     check_prior: bool = Settings.check_prior,
     witness: bool = Settings.witness,
     search: Effort | int = Settings.search,
+    posterior_draws: int | None = Settings.posterior_draws,
     data_name: str | None = Settings.data_name,
     draws: Posterior | None = None,
     store: str | FilePath | None = None,
+    executor: Any = None,
     progress: Progress | bool | None = None,
 ) -> Evidence:
     """The log evidence of a model, with its error and a verdict on whether to trust it.
 
     Args:
-        model: the density to integrate.
+        model: the density to integrate: a refti.Model, or a model of PyMC or Bambi, or a function
+            of NumPyro statements.
+        args: the arguments of a NumPyro function, such as the data: a tuple, or a dictionary by
+            name.
         reference: where the path starts. "auto" fits several families and takes the one from which
             the way is shortest; others are a Reference, a list (telescopic path) that goes on
             with orders of Taylor expansion at the mode (4, 6, 8, 10) or with other models, or a
@@ -93,14 +102,21 @@ def evidence(
         search: how hard other modes are looked for: "quick", "default" (about what the cheapest
             run costs), "thorough" (ten times that), or a number of evaluations. What it can have
             missed stands in `found["search"]`.
+        posterior_draws: how many draws the result's posterior has, rounded up to a multiple of the
+            chains; as many as the estimate took, some hundred or more, if not given.
         data_name: what the data are called; `compare` ranks no results of different data.
         draws: posterior draws, which take the place of the pilot's: a dictionary of arrays by
             parameter name, [chain, draw, ...] or [draw, ...]; an InferenceData of ArviZ, or an
             xarray DataTree, with a group "posterior"; an xarray Dataset; a netCDF file (.nc) of
             these; or CSV files of CmdStan, one a chain. Variables that are no parameters are
             ignored.
-        store: a directory to keep the run in; a run of the same model and settings that came to
-            its end there, be it that of its budget, is read from it instead of sampled again.
+        store: a directory to keep the run in, block by block: whatever ends it, running it again
+            goes on where it was, to the same bits. A run that came to its end, be it that of its
+            budget, is read from there; another model, data, seed or setting is refused.
+        executor: where rungs that can run side by side are run when their blocks are dear enough
+            to be sent: "loky" for processes of this machine, "dask" or the address of a
+            scheduler, a Dask client, or any `concurrent.futures.Executor`; in this process if not
+            given. The bits are the same.
         progress: True or False to show progress or not, or a function of (stage, done, total);
             shown on a terminal if not given.
     """
@@ -120,9 +136,10 @@ def evidence(
         check_prior=check_prior,
         witness=witness,
         search=search,
+        posterior_draws=posterior_draws,
         data_name=data_name,
     )
-    require_model(model)
+    model = as_model(model, args)
     settings = adapted_to_models(settings, [model])
     with computing():
         problem = Problem(Evidence, (model,), settings)
@@ -132,12 +149,12 @@ def evidence(
         if draws is not None:
             users = unconstrain_draws(model, draws)
             problem = Problem(Evidence, (model,), settings, users)
-        return cast(Evidence, find_result(problem, store, progress))
+        return cast(Evidence, find_result(problem, store, progress, executor))
 
 
 def log_bayes_factor(
-    model_a: Model,
-    model_b: Model,
+    model_a: ModelLike,
+    model_b: ModelLike,
     *,
     ladder: Sequence[float] | np.ndarray | None = Settings.ladder,
     estimator: EstimatorName = Settings.estimator,
@@ -151,6 +168,7 @@ def log_bayes_factor(
     kernel: str = Settings.kernel,
     search: Effort | int = Settings.search,
     store: str | FilePath | None = None,
+    executor: Any = None,
     progress: Progress | bool | None = None,
 ) -> LogRatio:
     """log z_a - log z_b by a direct path between two models of one dimension (model switch).
@@ -171,10 +189,9 @@ def log_bayes_factor(
         check_prior=False,
         search=search,
     )
-    for model in (model_a, model_b):
-        require_model(model)
-    settings = adapted_to_models(settings, [model_a, model_b])
-    problem = Problem(LogRatio, (model_a, model_b), settings)
+    models = as_model(model_a), as_model(model_b)
+    settings = adapted_to_models(settings, models)
+    problem = Problem(LogRatio, models, settings)
     _ = problem.known_path  # raises where the two cannot be joined
     with computing():
-        return cast(LogRatio, find_result(problem, store, progress))
+        return cast(LogRatio, find_result(problem, store, progress, executor))

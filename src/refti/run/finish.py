@@ -3,30 +3,47 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import xarray
 
 from refti.checks.check import Check
-from refti.checks.of_run import check_modes, check_peak, check_search, check_solver, check_tails
-from refti.checks.pareto import pareto_shape
+from refti.checks.ended import Ended
+from refti.checks.of_draws import SAMPLE_LONGER
+from refti.checks.of_run import (
+    check_missing_tail,
+    check_modes,
+    check_peak,
+    check_search,
+    check_solver,
+    check_tails,
+)
+from refti.checks.tuning import TUNING as CHECKS
 from refti.draws.cost import Cost
-from refti.models.model import Model
+from refti.models.rejections import Rejections
 from refti.references.student import Student
 from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import RungSummary, summarise_rungs
-from refti.run.conclude import shares_of
+from refti.run.conclude import Conclusion, shares_of
+from refti.run.groups import Groups
+from refti.run.missing_tail import find_missing_tail, heaviest_shapes
 from refti.run.pilot import Peak
-from refti.run.problem import Counts, Problem
+from refti.run.problem import Problem
 from refti.run.rounding import check_bounds
-from refti.run.rounds import RunState
+from refti.run.rounds import RunState, evaluations_wanted, is_beyond_budget
 from refti.sampling.leg_sample import LegSample
 from refti.sampling.metering import Meter
 
 
-def check_run(state: RunState, planned: Counts, sampled: Counts, meter: Meter) -> list[Check]:
-    """The checks that need more than the draws, from counts before and after the sampling."""
+def check_run(state: RunState, stopped: float, meter: Meter) -> list[Check]:
+    """The checks that need more than the draws.
+
+    Args:
+        state: the last one.
+        stopped: the share of evaluations on the path that took too long and were given up.
+        meter: of the run.
+    """
     problem, pilot = state.problem, state.plan.pilot
     checks = [check_modes(pilot.modes.count, pilot.chains)]
     searched = pilot.modes.searched
@@ -39,22 +56,16 @@ def check_run(state: RunState, planned: Counts, sampled: Counts, meter: Meter) -
         is_evidence = problem.kind is Evidence
         log_z = state.conclusion.estimates["mbar"].value if is_evidence else float("nan")
         checks.append(_check_peak(pilot.peak, log_z, problem.model.dim))
+    points = state.conclusion.samples[-1].end_points
+    shapes = heaviest_shapes(points)
     if not isinstance(state.plan.path.legs[-1].start, Student):  # whose own draws get there
-        checks.append(check_tails(_heaviest(state.conclusion.samples[-1].end_points)))
-    own = problem.own_points(state.conclusion.samples[-1].end_points)
+        checks.append(check_tails(float(shapes.max())))
+    checks.append(check_missing_tail(*find_missing_tail(problem.model, points, shapes, meter)))
+    own = problem.own_points(points)
     checks.append(check_bounds(problem.given[0], own, meter))
-    stopped = sampled.stopped - planned.stopped
     if stopped:
-        checks.append(check_solver(stopped / (sampled.evaluations - planned.evaluations)))
+        checks.append(check_solver(stopped))
     return checks
-
-
-def _heaviest(points: np.ndarray) -> float:
-    """The largest tail shape of the coordinates of draws[chain, draw, dim]."""
-    x = points.reshape(-1, points.shape[2])
-    distances = np.abs(x - np.median(x, axis=0))
-    with np.errstate(divide="ignore"):
-        return max(pareto_shape(column) for column in np.log(distances).T)
 
 
 def _check_peak(peak: Peak, log_z: float, dim: int) -> Check:
@@ -63,7 +74,13 @@ def _check_peak(peak: Peak, log_z: float, dim: int) -> Check:
 
 
 def build_result(
-    state: RunState, *, checks: Sequence[Check], cost: Cost, found: Mapping[str, Any]
+    state: RunState,
+    *,
+    checks: Sequence[Check],
+    groups: Groups,
+    reference: xarray.Dataset,
+    cost: Cost,
+    found: Mapping[str, Any],
 ) -> Evidence | LogRatio:
     """The state's conclusion, with the checks of the run and what it found."""
     problem, conclusion = state.problem, state.conclusion
@@ -72,25 +89,68 @@ def build_result(
         value=chosen.value,
         error=chosen.error,
         estimates=conclusion.estimates,
-        checks=(*conclusion.checks, *checks),
+        checks=(*(_advised(check, state) for check in conclusion.checks), *checks),
         draws=tuple(sample.draws for sample in conclusion.samples),
-        posterior=_posterior(problem.model, conclusion.samples[-1].end_points),
+        posterior=groups.posterior,
         cost=cost,
         settings=problem.settings.record(),
-        found={**_found_on_path(state), **found},
+        found=_with_notes({**_found_on_path(state), **found, **_left_out(groups)}, conclusion),
         rungs=_rungs(conclusion.samples),
+        groups=groups.others,
+        reference=reference,
     )
 
 
-def told_by_models(problem: Problem, before: Counts) -> dict[str, Any]:
+def _with_notes(found: dict[str, Any], conclusion: Conclusion) -> dict[str, Any]:
+    """What was found, with a note where the density is NaN on much of the reference."""
+    worst = max(shares_of(conclusion.samples)[0], key=lambda share: share.not_a_number_share)
+    if worst.not_a_number_share <= CHECKS.told_not_a_number:
+        return found
+    note = (
+        f"the density is NaN or +infinite at {100 * worst.not_a_number_share:.2g} % of the "
+        f"reference's draws, such as at unconstrained x = {worst.example}, which counted as zero: "
+        "if it should have a value there, the evidence is too low"
+    )
+    return {**found, "notes": [*found.get("notes", ()), note]}
+
+
+def _advised(check: Check, state: RunState) -> Check:
+    """A check whose advice says by what this run could have sampled longer, if it failed."""
+    if check.ok or SAMPLE_LONGER not in check.advice:
+        return check
+    means = f"{SAMPLE_LONGER} ({_by_what(state)})"
+    return replace(check, advice=check.advice.replace(SAMPLE_LONGER, means, 1))
+
+
+def _by_what(state: RunState) -> str:
+    """What lets such a run sample longer; never a part of the budget that it has not used."""
+    settings, usage = state.problem.settings, state.usage
+    if settings.kept is not None:
+        return "raise kept="
+    if state.ended is Ended.OUT_OF_BUDGET:
+        in_time = settings.max_seconds is None or usage.seconds < settings.max_seconds
+        return "raise max_evaluations=" if in_time else "raise max_seconds="
+    if is_beyond_budget(state):
+        return "raise max_evaluations=, which at this rate would not have been enough"
+    return f"set kept= above {state.conclusion.samples[-1].end_points.shape[1]:,}"
+
+
+def _left_out(groups: Groups) -> dict[str, Any]:
+    return {"left_out": dict(groups.left_out)} if groups.left_out else {}
+
+
+def told_by_models(problem: Problem, rejected: Rejections | None) -> dict[str, Any]:
     """What the models' own languages have to say: what they are, and the points they rejected."""
     sources = dict.fromkeys(model.source for model in problem.models)
     told: dict[str, Any] = {"source": ", ".join(sources)}
-    for model, seen in zip(problem.models, before.rejections, strict=True):
-        now = model.rejections()
-        new = None if now is None else now.since(seen)
-        if new is not None:
-            told.setdefault("rejected", new.record())
+    origins = [None if model.origin is None else dict(model.origin) for model in problem.given]
+    if any(origin is not None for origin in origins):
+        told["origin"] = origins[0] if len(origins) == 1 else origins
+    notes = list(dict.fromkeys(note for model in problem.given for note in model.notes))
+    if notes:
+        told["notes"] = notes
+    if rejected is not None:
+        told["rejected"] = rejected.record()
     return told
 
 
@@ -112,6 +172,13 @@ def _found_on_path(state: RunState) -> dict[str, Any]:
     }
     if plan.coordinates is not None:
         found["coordinates"] = plan.coordinates
+    settings, wanted = state.problem.settings, evaluations_wanted(state)
+    if state.ended is None and settings.kept is None and wanted > settings.max_evaluations:
+        found["out_of_reach"] = (
+            f"The run ended because an error of {settings.target_error:g} is out of reach: at the "
+            f"rate so far it takes about {float(f'{wanted:.2g}'):,.0f} evaluations, and "
+            f"max_evaluations= allows {settings.max_evaluations:,}."
+        )
     if choice is not None:
         found["chosen_reference"] = choice.family
         found["chosen_because"] = choice.reason
@@ -131,18 +198,4 @@ def _rungs(samples: Sequence[LegSample]) -> tuple[RungSummary, ...]:
             acceptance=sample.acceptance,
             gradients=sample.gradients,
         )
-    )
-
-
-def _posterior(model: Model, x: np.ndarray) -> xarray.Dataset:
-    chains, count, dim = x.shape
-    values = model.space.constrain_all(x.reshape(-1, dim))
-    return xarray.Dataset(
-        {
-            name: (
-                ("chain", "draw", *(f"{name}_dim_{i}" for i in range(value.ndim - 1))),
-                value.reshape(chains, count, *value.shape[1:]),
-            )
-            for name, value in values.items()
-        }
     )

@@ -2,121 +2,157 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path as FilePath
-from typing import cast
+from typing import Any, cast
 
 from refti import progress as reporters
 from refti.checks.ended import Ended
 from refti.checks.of_run import check_end, check_prior_integral
 from refti.draws.cost import Budget
-from refti.errors import SamplingError
+from refti.errors import StoppedEarlyError
 from refti.models.batching import may_run_side_by_side
 from refti.progress import Progress
 from refti.results.result import Evidence, LogRatio
-from refti.run import store as stores
+from refti.run.budget import spent_budget
 from refti.run.choose_coordinates import choose_coordinates
 from refti.run.choose_kernel import choose_kernel, is_cut_up
+from refti.run.counts import Counting, spent_before
 from refti.run.finish import build_result, check_run, told_by_models
+from refti.run.fresh_starts import compare_fresh_starts
+from refti.run.groups import gather_groups
+from refti.run.more_draws import draw_posterior
 from refti.run.pilot import find_posterior, require_time
-from refti.run.plan import Plan, make_plan
+from refti.run.plan import make_plan
+from refti.run.point import evaluate_point, is_point
 from refti.run.prior_integral import integrate_prior
 from refti.run.problem import Problem
 from refti.run.rounds import RunState, run_rounds
+from refti.run.shown import draw_reference, name_shown
+from refti.run.spread_blocks import spreading
+from refti.run.stages import StageClock
+from refti.run.store.kept_run import open_run
+from refti.run.store.memory import NoStore, StoreMemory
 from refti.run.witness import second_estimate
 from refti.sampling.engine import Engine, open_engine
+from refti.sampling.kernels.registry import KERNELS
 from refti.sampling.metering import Meter, OutOfBudgetError
 
 
 def find_result(
-    problem: Problem, store: str | FilePath | None, progress: Progress | bool | None
+    problem: Problem,
+    store: str | FilePath | None,
+    progress: Progress | bool | None,
+    executor: Any = None,
 ) -> Evidence | LogRatio:
-    """The result of a problem, read from its directory if it is finished there."""
-    if store is None:
-        return run(problem, progress, lambda: None)
-    identity = stores.identify(problem)
-    finished = stores.find_finished(store, problem.kind, identity)
-    if finished is not None:
-        return finished
-    result = run(problem, progress, lambda: stores.begin(store, identity))
-    # A spent budget is a setting's own end, but an interrupted run is to be made again.
-    if result.found["ended"] != Ended.INTERRUPTED.value:
-        result.save(store)
-    return result
+    """The result of a problem; with a store, read if it is finished there, or gone on with."""
+    with reporters.reporting(progress) as report, spreading(problem, executor) as spread:
+        if store is None:
+            return run(problem, report, NoStore(spread))
+        with open_run(store, problem, report) as kept:
+            if kept.result is None:
+                memory = replace(kept.memory, spread=spread)
+                kept.keep(run(problem, kept.report, memory))
+            assert kept.result is not None
+            return kept.result
 
 
-def run(
-    problem: Problem, progress: Progress | bool | None, planned: Callable[[], None]
-) -> Evidence | LogRatio:
-    """The result of a run: pilot, plan, rounds, checks; told once it is planned."""
+def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Evidence | LogRatio:
+    """The result of a run: pilot, plan, rounds, checks."""
+    if is_point(problem):
+        return evaluate_point(problem)
     settings = problem.settings
     seconds = float("inf") if settings.max_seconds is None else settings.max_seconds
-    meter = Meter(Budget(seconds, settings.max_evaluations))
-    at_start = problem.count(meter.spent)
-    with (
-        reporters.reporting(progress) as report,
-        open_engine(
-            chains=settings.chains,
-            kernel=settings.kernel,
-            block_length=problem.block_length,
-            seed=settings.seed,
-            meter=meter,
-            report=report,
-            side_by_side=all(may_run_side_by_side(m.density, m.start) for m in problem.models),
-        ) as engine,
-    ):
-        seen, plan, engine = _explore(problem, engine)
-        planned()
-        at_plan = problem.count(meter.spent)
-        state = run_rounds(RunState(seen, plan, usage=meter.spent), engine)
-        at_end = problem.count(meter.spent)
-    checks, ended = check_run(state, at_plan, at_end, meter), state.ended
+    budget = Budget(seconds, settings.max_evaluations)
+    meter = Meter(budget, spent=spent_before(memory.earlier))
+    meter.cache = memory.evaluations()
+    counting = Counting(problem, meter, memory.earlier)
+    memory.tally_by(counting.tally)
+    clock = StageClock(report, meter)
+    with open_engine(
+        chains=settings.chains,
+        kernel=settings.kernel,
+        block_length=problem.block_length,
+        seed=settings.seed,
+        meter=meter,
+        report=clock,
+        side_by_side=all(may_run_side_by_side(m.density, m.start) for m in problem.models),
+        memory=memory,
+    ) as engine:
+        state = engine.recall("plan", partial(_explore, problem, engine))
+        counting.planned()
+        seen, pilot = state.problem, state.plan.pilot
+        kernel = KERNELS[state.plan.last.kernel]
+        engine = replace(engine, chains=pilot.chains, kernel=kernel, memory=memory.about(seen))
+        state = run_rounds(replace(state, usage=meter.spent), engine)
+        counting.sampled()
+        drawn = draw_posterior(state, engine)
+        fresh = compare_fresh_starts(state, engine)
+        reference = draw_reference(state, engine)
+    checks, ended = [*fresh, *check_run(state, counting.stopped_share, meter)], state.ended
     if settings.check_prior and problem.model.prior is not None and ended is None:
+        clock("integrating the prior", 0, 1)
         try:
-            checks.append(check_prior_integral(integrate_prior(problem, meter, _run_alone)))
+            alone = partial(_run_alone, memory, "prior")
+            integral = integrate_prior(problem, meter, alone)
+            why_not = spent_budget(settings, meter) if meter.exhausted else ""
+            checks.append(check_prior_integral(integral, problem.given[0].source, why_not))
         except KeyboardInterrupt:  # may not cost the result that is there already
             ended = Ended.INTERRUPTED
-    told = told_by_models(problem, at_start)
+    told = told_by_models(problem, counting.rejected)
+    points = seen.own_points(state.conclusion.samples[-1].end_points)
+    memory.probe(points)
+    groups = gather_groups(problem.given[0], seen.own_points(drawn), meter)
     if settings.witness:
+        clock("making the second estimate", 0, 1)
         try:
-            points = seen.own_points(state.conclusion.samples[-1].end_points)
-            witness = second_estimate(problem, points, ended, meter, _run_alone)
+            alone = partial(_run_alone, memory, "witness")
+            witness = second_estimate(problem, points, ended, meter, alone)
             checks.append(witness.check(state.conclusion.estimates["mbar"]))
             told["witness"] = witness.record()
         except KeyboardInterrupt:
             ended = Ended.INTERRUPTED
+    shown, told_of_modes = name_shown(state, reference)
+    told |= told_of_modes | {"stages": clock.record()}
     return build_result(
         state,
-        checks=[check_end(ended), *checks],
+        checks=[check_end(ended, spent_budget(settings, meter)), *checks],
+        groups=groups,
         cost=meter.spent,
         found=told | {"ended": None if ended is None else ended.value},
+        reference=shown,
     )
 
 
-def _explore(problem: Problem, engine: Engine) -> tuple[Problem, Plan, Engine]:
-    """The problem in coordinates of choice, the plan, and the engine with a chain for every mode.
+def _explore(problem: Problem, engine: Engine) -> RunState:
+    """The state before the first round: the plan, in coordinates of choice.
 
-    Raises SamplingError if it was not in time.
+    Raises StoppedEarlyError if it was not in time.
     """
     require_time(problem)
+    stage = "finding the posterior"
     try:
-        pilots = [find_posterior(problem, end, engine) for end in problem.ends]
+        pilots = [
+            engine.recall(f"pilot {index}", partial(find_posterior, problem, end, engine))
+            for index, end in enumerate(problem.ends)
+        ]
         engine = replace(engine, chains=pilots[0].chains)
+        stage = "choosing coordinates and the reference"
         if is_cut_up(problem, pilots[0], engine):
             engine, pilots[0] = choose_kernel(problem, pilots[0], engine)
-            return problem, make_plan(problem, pilots, engine), engine
+            return RunState(problem, make_plan(problem, pilots, engine))
         reshaped = choose_coordinates(problem, pilots[0], engine)
         pilots[0] = reshaped.pilot
         plan = make_plan(reshaped.problem, pilots, engine)
-        return reshaped.problem, replace(plan, coordinates=reshaped.reason), engine
+        return RunState(reshaped.problem, replace(plan, coordinates=reshaped.reason))
     except OutOfBudgetError:
-        raise SamplingError(
-            "The budget was spent before the posterior was found. Raise max_seconds= or "
-            "max_evaluations=."
+        raise StoppedEarlyError(
+            f"The posterior was not found before {spent_budget(problem.settings, engine.meter)}.",
+            stage,
         ) from None
 
 
-def _run_alone(problem: Problem) -> Evidence:
-    """The evidence of a problem, without a word."""
-    return cast(Evidence, run(problem, False, lambda: None))
+def _run_alone(memory: StoreMemory | NoStore, name: str, problem: Problem) -> Evidence:
+    """The evidence of a problem beside another's, without a word."""
+    return cast(Evidence, run(problem, reporters.silent, memory.beside(problem, name)))

@@ -126,16 +126,15 @@ class Pilot:
 
 def find_posterior(problem: Problem, end: End, engine: Engine) -> Pilot:
     """The pilot of one end of a path, after its model was seen to have an evidence."""
-    evaluate = end.evaluate_by(engine)
-    rng = engine.generator(GeneratorStream.PREFLIGHT, int(1 - end.lam))
-    starts = preflight(end.model, evaluate, rng, problem.posterior_draws)
-    modes = _search_modes(problem, end, evaluate, starts, engine)
+    search = partial(search_alone, problem, end, engine)
+    modes = engine.recall(f"modes {int(1 - end.lam)}", search)
     engine = _with_a_chain_a_mode(engine, modes)
     evaluate = end.evaluate_by(engine)
     if problem.posterior_draws is None:
         rung = _find_rung(problem, end, modes, evaluate, engine)
         blocks = PILOT.blocks if end.leg.has_gradient else PILOT.blocks_by_values
         pilot = _without_bumps(_draw(end, modes, rung, blocks, engine))
+        _require_spread(end, pilot)
         return replace(
             pilot, peak=measure_peak(evaluate, modes.mode, pilot.draws, pilot.log_density)
         )
@@ -313,6 +312,19 @@ def _from_users_draws(
     fresh = _draw(end, modes, rung, PILOT.blocks_to_compare, engine)
     _require_likeness(values[np.isfinite(values)], fresh.log_density)
     return Pilot(modes, rung, users[None], np.zeros((1, len(users))), is_users=True)
+
+
+def _require_spread(end: End, pilot: Pilot) -> None:
+    """Raises SamplingError if no chain has moved along some coordinate."""
+    still = np.flatnonzero(np.ptp(pilot.draws, axis=0) == 0)
+    if len(still):
+        name, at = end.model.space.coordinates[still[0]], pilot.draws[0, still[0]]
+        raise SamplingError(
+            f"No chain could move along the coordinate {name!r} (unconstrained) from {at:.6g}: the "
+            "density is zero, or not finite, next to it, or so narrow that numbers have no digits "
+            "for it. Check the density near there; if it is right, give the parameter in units in "
+            "which the posterior is about 1 wide."
+        )
 
 
 def _require_likeness(users: np.ndarray, fresh: np.ndarray) -> None:

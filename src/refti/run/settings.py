@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
+from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -45,6 +46,7 @@ class Settings:
     check_prior: bool = True
     witness: bool = False
     search: Effort | int = "default"
+    posterior_draws: int | None = None  # as many as the estimate took if None
     data_name: str | None = None  # what the data are called, by which results are told apart
 
     def __post_init__(self) -> None:
@@ -86,7 +88,15 @@ class Settings:
 
 
 _YES_OR_NO = ("check_prior", "witness")
-_LEAST = {"seed": 0, "chains": 2, "warmup": 50, "kept": 20, "max_evaluations": 1}
+_LEAST = {
+    "seed": 0,
+    "chains": 2,
+    "warmup": 50,
+    "kept": 20,
+    "max_evaluations": 1,
+    "posterior_draws": 1,
+}
+_OPTIONAL = ("warmup", "kept", "posterior_draws")
 
 
 def _choice_faults(settings: Settings) -> list[RefTIError]:
@@ -113,7 +123,7 @@ def _number_faults(settings: Settings) -> list[RefTIError]:
             f"{name}= must be a whole number of at least {least}; got {getattr(settings, name)!r}."
         )
         for name, least in _LEAST.items()
-        if not _is_whole(getattr(settings, name), least, optional=name in ("warmup", "kept"))
+        if not _is_whole(getattr(settings, name), least, optional=name in _OPTIONAL)
     ]
     if isinstance(settings.seed, int) and settings.seed >= 2**63:
         faults.append(SettingsError(f"seed= must be below 2**63; got {settings.seed}."))
@@ -134,7 +144,8 @@ def _number_faults(settings: Settings) -> list[RefTIError]:
         if value is None and name == "max_seconds":
             continue
         most = np.inf if name == "target_error" else None
-        if not isinstance(value, int | float) or not value > least or value == most:
+        is_number = isinstance(value, Real) and not isinstance(value, bool)  # NumPy's among them
+        if not is_number or not value > least or value == most:
             faults.append(SettingsError(f"{name}= must be positive; got {value!r}."))
     return faults
 

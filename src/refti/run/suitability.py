@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from os import PathLike
 from typing import Any
 
 import jax
@@ -15,26 +14,6 @@ from refti.models.model import Model
 from refti.references.registry import FAMILIES, require_family
 from refti.run.settings import Settings
 from refti.sampling.kernels.registry import BY_VALUES, KERNELS
-
-
-def require_model(model: object) -> None:
-    """Raises SettingsError, with how to make a model of what was given, if it is none."""
-    if isinstance(model, Model):
-        return
-    kind = type(model)
-    package = kind.__module__.split(".")[0]
-    if package == "pymc":
-        remedy = "refti.from_pymc(model)"
-    elif isinstance(model, str | PathLike):
-        remedy = 'refti.from_stan("model.stan", data)'
-    elif callable(model):
-        remedy = (
-            "refti.Model(log_density, dim=...) if it is written in JAX, refti.from_numpyro(fn, "
-            "...) if it is a NumPyro model, refti.from_callable(f, dim=...) otherwise"
-        )
-    else:
-        remedy = "refti.Model(log_density, dim=...)"
-    raise SettingsError(f"Expected a refti.Model; got {kind.__name__}. Make one with {remedy}.")
 
 
 def adapted_to_models(settings: Settings, models: Sequence[Model]) -> Settings:

@@ -7,7 +7,7 @@ has the densities of its leg.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import jax
 import numpy as np
@@ -49,6 +49,11 @@ class Rung:
     leaping: bool = False
 
 
+Points = Literal["all", "kept", "last"]
+"""Which points of a block are wanted: of every iteration, of the draws that are kept (one for each
+`moves` of the rung), or only where chains ended."""
+
+
 class Block(NamedTuple):
     """A rung after a block, what its chains drew, and what that took."""
 
@@ -65,6 +70,7 @@ def run_block(
     iterations: int,
     meter: Meter,
     adapting: bool = False,
+    points: Points = "all",
 ) -> Block:
     """The rung after so many iterations for each of the keys."""
     kernel, density = KERNELS[rung.kernel], RungDensity(leg, rung.lam, rung.whitening)
@@ -75,10 +81,23 @@ def run_block(
         state, step_size, trace = kernel.advance(density, state, step_size, key, wanted, part)
         traces.append(trace)
     joined = Trace(*(np.concatenate(parts, axis=1) for parts in zip(*traces, strict=True)))
-    return Block(replace(rung, state=state, step_size=step_size), joined, part.spent)
+    thinned = _thin(joined, rung.moves, points)
+    return Block(replace(rung, state=state, step_size=step_size), thinned, part.spent)
 
 
 def positions(leg: Leg, rung: Rung) -> np.ndarray:
     """Where the chains of a rung stand, x[chain, dim]."""
     density = RungDensity(leg, rung.lam, rung.whitening)
     return KERNELS[rung.kernel].position(density, rung.state)
+
+
+def _thin(trace: Trace, moves: int, points: Points) -> Trace:
+    """The trace with only the points that are wanted; what is averaged stays whole."""
+    if points == "all":
+        return trace
+    every = slice(moves - 1, None, moves)
+    return trace._replace(
+        x=trace.x[:, every] if points == "kept" else trace.x[:, -1:],
+        log_density=trace.log_density[:, every],
+        delta=trace.delta[:, every],
+    )

@@ -6,12 +6,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from refti.models.batching import log_densities
-from refti.models.density import Density, ValueOnlyDensity
+from refti.models.density import Density, OutOfTimeError, ValueOnlyDensity
 from refti.models.model import ValueAndGradient
 from refti.paths.path import Leg
 from refti.references.base import Reference
 from refti.sampling.kernels.gradient_kernel import evaluate_chains
-from refti.sampling.metering import Meter
+from refti.sampling.metering import Meter, OutOfBudgetError
 from refti.sampling.tuning import TUNING
 from refti.sampling.whitening import identity
 
@@ -93,10 +93,23 @@ def remembered(density: Density, x: np.ndarray, meter: Meter) -> np.ndarray:
     new = x[~known]
     if len(new):
         meter.reserve(len(new))
-        fresh = density.log_densities(new) if isinstance(density, ValueOnlyDensity) else None
-        found[~known] = _by_jax(density, new, meter) if fresh is None else fresh
-        meter.cache.keep(density, new, found[~known])
+        known_before, values = meter.cache.look_up_before(density, new)
+        values[~known_before] = _evaluate(density, new[~known_before], meter)
+        found[~known] = values
+        meter.cache.keep(density, new, values)
     return found
+
+
+def _evaluate(density: Density, x: np.ndarray, meter: Meter) -> np.ndarray:
+    """The log densities; those of a function that may be slow, or hang, within the budget."""
+    if not isinstance(density, ValueOnlyDensity):
+        return _by_jax(density, x, meter)
+    if len(x) == 0:
+        return np.zeros(0)
+    try:
+        return density.log_densities(x, meter.deadline)
+    except OutOfTimeError:
+        raise OutOfBudgetError from None
 
 
 def _delta(end: np.ndarray, start: np.ndarray) -> np.ndarray:

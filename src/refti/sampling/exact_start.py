@@ -13,6 +13,7 @@ from refti.paths.path import Leg
 from refti.references.base import Reference
 from refti.sampling.engine import Engine
 from refti.sampling.evaluation import values
+from refti.sampling.streams import key_name
 from refti.sampling.tuning import TUNING
 
 
@@ -49,7 +50,7 @@ def count_inside(
     assert isinstance(leg.start, Reference)
     count = engine.chains * engine.block_length
     x = np.asarray(engine.meter.call(exact_draws, leg.start, key, count))
-    end, delta = values(leg, x, engine.meter)
+    end, delta = engine.recall(f"start {key_name(key)}", lambda: values(leg, x, engine.meter))
     inside = np.isfinite(delta)
     return x[inside], delta[inside], count_points(share, x, end)
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
 from refti.draws.support_share import NONE_YET, SupportShare
 from refti.paths.path import Leg
 from refti.references.base import Reference
-from refti.sampling.block import Block, Rung, run_block
+from refti.sampling.block import Block, Rung
 from refti.sampling.density_along_leg import OUTSIDE
 from refti.sampling.engine import Engine
 from refti.sampling.exact_start import draw_start
@@ -98,8 +97,9 @@ def choose_leaps(state: LegState) -> LegState:
 def scan(state: LegState, engine: Engine) -> LegState:
     """The leg after one block of every rung, kept as a scan, and an exchange of neighbours."""
     blocks = engine.each(partial(_run_rung, state, engine), range(len(state.rungs)))
-    kept = [_keep(block) for block in blocks]
-    delta, x = np.stack([one.delta for one in kept]), np.stack([one.last for one in kept])
+    delta = np.stack([_inside(block.trace) for block in blocks])
+    last = np.stack([np.asarray(block.trace.x[:, -1]) for block in blocks])
+    x = last.copy()
     share, here = state.share, delta[:, :, -1]
     identity = state.index, state.scans_made
     if state.exact:
@@ -116,13 +116,12 @@ def scan(state: LegState, engine: Engine) -> LegState:
     rng = engine.generator(GeneratorStream.EXCHANGE, *identity)
     exchanged = exchange(state.lambdas, x, here, parity, rng)
     rungs = [block.rung for block in blocks]
-    last = np.stack([one.last for one in kept])
     for k in range(len(rungs)):
         if not np.array_equal(exchanged.x[k + state.exact], last[k]):
             rungs[k] = move_chains(state.leg, rungs[k], exchanged.x[k + state.exact], engine)
     made = Scan(
         delta=delta,
-        end_points=kept[-1].x,
+        end_points=np.asarray(blocks[-1].trace.x),
         divergences=np.array([block.trace.divergent.mean() for block in blocks]),
         acceptance=np.array([block.trace.acceptance.mean() for block in blocks]),
         gradients=np.array([block.trace.gradients.mean() * block.rung.moves for block in blocks]),
@@ -136,6 +135,16 @@ def scan(state: LegState, engine: Engine) -> LegState:
         scans=(*state.scans, made),
         scans_made=state.scans_made + 1,
     )
+
+
+def draw_end(state: LegState, engine: Engine) -> tuple[LegState, np.ndarray]:
+    """The leg after one more block of its last rung alone, and the draws [chain, draw, dim] of it.
+
+    They have no part in an estimate, for which every rung must have as many.
+    """
+    block = _run_rung(state, engine, len(state.rungs) - 1)
+    rungs = (*state.rungs[:-1], block.rung)
+    return replace(state, rungs=rungs, scans_made=state.scans_made + 1), np.asarray(block.trace.x)
 
 
 def _leap(
@@ -161,31 +170,16 @@ def _leap(
     return x, delta
 
 
-class _Kept(NamedTuple):
-    """What is kept of a block: every so many iterations a draw, and where the chains ended."""
-
-    delta: np.ndarray  # [chain, draw]
-    x: np.ndarray  # [chain, draw, dim]
-    last: np.ndarray  # [chain, dim]
-
-
 def _run_rung(state: LegState, engine: Engine, k: int) -> Block:
     rung = state.rungs[k]
     keys = (
         engine.key(KeyStream.SCAN, state.index, state.scans_made, k, move)
         for move in range(rung.moves)
     )
-    return run_block(
-        state.leg, rung, tuple(keys), iterations=engine.block_length, meter=engine.meter
-    )
+    is_end = k == len(state.rungs) - 1
+    return engine.run_block(state.leg, rung, tuple(keys), points="kept" if is_end else "last")
 
 
-def _keep(block: Block) -> _Kept:
-    trace: Trace = block.trace
-    every = slice(block.rung.moves - 1, None, block.rung.moves)
-    delta = trace.delta[:, every]
-    return _Kept(
-        np.where(delta > OUTSIDE / 2, delta, -np.inf),
-        np.asarray(trace.x[:, every]),
-        np.asarray(trace.x[:, -1]),
-    )
+def _inside(trace: Trace) -> np.ndarray:
+    """Delta[chain, draw], -inf outside the support of either end."""
+    return np.where(trace.delta > OUTSIDE / 2, trace.delta, -np.inf)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from threading import Lock
 from typing import Any
 
 from refti.draws.cost import NOTHING, Budget, Cost
+from refti.interruption import end_if_asked
 from refti.models.compiled import Compiled
+from refti.progress import compiling
 from refti.sampling.evaluation_cache import EvaluationCache
 
 
@@ -43,24 +46,27 @@ class Meter:
 
     def reserve(self, densities: int) -> None:
         """Counts densities before they are evaluated; raises if the budget has no room for them."""
-        root = self if self._whole is None else self._whole
+        root, cost = self._root, Cost(0, densities, 0.0, 0.0, 0)
         with root._lock:
             if root.spent.evaluations + densities > self.budget.evaluations or root.exhausted:
                 raise OutOfBudgetError
-            root._spent += Cost(0, densities, 0.0, 0.0, 0)
-        if root is not self:
-            with self._lock:
-                self._spent += Cost(0, densities, 0.0, 0.0, 0)
+            root._spent += cost
+        part = self
+        while part is not root and part._whole is not None:
+            with part._lock:
+                part._spent += cost
+            part = part._whole
 
     def call(self, program: Any, *arguments: Any, **options: Any) -> Any:
         """The program's result; the call's time counts as compiling if it built a new one."""
-        root = self if self._whole is None else self._whole
-        if root.exhausted:
+        end_if_asked()
+        if self._root.exhausted:
             raise OutOfBudgetError
         if isinstance(program, Compiled):
             program = program.program_for(arguments[0])
         known, begun = program._cache_size(), time.perf_counter()
-        result = program(*arguments, **options)
+        with compiling() if known == 0 else nullcontext():
+            result = program(*arguments, **options)
         if program._cache_size() > known:
             self._add(Cost(0, 0, 0.0, time.perf_counter() - begun, 1))
         return result
@@ -72,9 +78,21 @@ class Meter:
         return self._spent.evaluations >= self.budget.evaluations or seconds >= self.budget.seconds
 
     @property
+    def deadline(self) -> float | None:
+        """When the seconds of the budget are spent, of time.perf_counter(); None if never."""
+        root = self if self._whole is None else self._whole
+        ends = root._begun + root.budget.seconds - root._spent.seconds
+        return ends if ends < float("inf") else None
+
+    @property
     def spent(self) -> Cost:
         """What was spent so far."""
         return self._spent + Cost(0, 0, time.perf_counter() - self._begun, 0.0, 0)
+
+    @property
+    def _root(self) -> Meter:
+        """The meter of the whole run."""
+        return self if self._whole is None else self._whole._root
 
     def _add(self, cost: Cost) -> None:
         with self._lock:

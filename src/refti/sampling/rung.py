@@ -9,7 +9,7 @@ import jax
 import numpy as np
 
 from refti.paths.path import Leg
-from refti.sampling.block import Block, Rung, run_block
+from refti.sampling.block import Block, Rung
 from refti.sampling.engine import Engine
 from refti.sampling.kernels.base import RungDensity, Trace
 from refti.sampling.kernels.step_size import fresh_step_size, shorten
@@ -46,9 +46,7 @@ def advance(
     leg: Leg, rung: Rung, key: jax.Array, engine: Engine, *, adapting: bool = False
 ) -> Block:
     """The rung after one block."""
-    return run_block(
-        leg, rung, (key,), iterations=engine.block_length, meter=engine.meter, adapting=adapting
-    )
+    return engine.run_block(leg, rung, (key,), adapting=adapting)
 
 
 def shorten_steps(rung: Rung) -> Rung:

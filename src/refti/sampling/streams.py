@@ -32,6 +32,9 @@ class KeyStream(Enum):
     RESHAPED_DRAWS = 21, ("turn", "block")
     OTHER_KERNEL_WARM_UP = 25, ()
     OTHER_KERNEL_DRAWS = 26, ("block",)
+    FRESH_STARTS = 30, ()
+    FRESH_DRAWS = 31, ("block",)
+    REFERENCE_SHOWN = 32, ()
 
 
 @unique
@@ -62,6 +65,11 @@ def key_of(seed: int, stream: KeyStream, *identity: int) -> jax.Array:
 def generator_of(seed: int, stream: GeneratorStream, *identity: int) -> np.random.Generator:
     """NumPy's randomness for a part of the run."""
     return np.random.default_rng(_entropy(seed, stream, identity))
+
+
+def key_name(key: jax.Array) -> str:
+    """The words of a key as text, which no other part of a run has."""
+    return np.asarray(jax.random.key_data(key)).tobytes().hex()
 
 
 def _entropy(

@@ -15,7 +15,8 @@ from refti.executors.task import Outcome, Spread, Task
 from refti.results.compare import compare
 from refti.results.comparison import Comparison
 from refti.results.of_data import group_by_data
-from refti.results.result import Evidence, load
+from refti.results.result import Evidence
+from refti.results.saved import load
 from refti.study.events import ModelState, state_of_receipt
 from refti.study.folder import open_study, receipt_of
 from refti.study.model_task import BUSY, INTERRUPTED, look_at, run_model

@@ -16,6 +16,7 @@ from jaxtyping import Array, Float
 
 from refti.errors import ModelError
 from refti.inputs.numpyro.faults import doubts, faults, structure
+from refti.inputs.numpyro.quantities import read_quantities
 from refti.inputs.numpyro.sites import (
     Call,
     Kind,
@@ -70,7 +71,7 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
             likelihood = _trace_factor(space, ("observed",))
             warn_of_32_bits(likelihood, "The likelihood of the NumPyro model", stacklevel=3)
             density = ProductDensity((density, to_density(keep_edges(likelihood))))
-        return Model.assembled(
+        made = Model.assembled(
             space,
             density,
             prior=to_density(prior) if apart else None,
@@ -78,6 +79,7 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
             source=f"NumPyro {numpyro.__version__}",
             recipe=Recipe(f"{__name__}:from_numpyro", (call.function, *call.args), call.kwargs),
         )
+        return made.with_quantities(read_quantities(space, trial.start))
 
 
 def _check_call(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:

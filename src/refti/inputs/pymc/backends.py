@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Literal
 
@@ -40,16 +40,21 @@ def compile_graphs(inputs: list[Any], outputs: Any, graphs: Graphs, mode: Any) -
     return function(inputs, outputs, mode=wanted, trust_input=True, on_unused_input="ignore")
 
 
-def _by_jax(graphs: Graphs, output: Any) -> Density:
+def funcify_by_jax(graphs: Graphs, outputs: Sequence[Any]) -> Callable[..., Any]:
+    """The function of x that JAX makes of graphs; a tuple of values. In 64-bit mode."""
     funcify = _jax_funcify()
     from pytensor.compile.mode import get_mode
     from pytensor.graph.fg import FunctionGraph
 
     # With the inner graphs of loops cloned too: JAX's rewrites change them in place.
-    program = FunctionGraph([graphs.x], [output], clone=True, clone_inner_graphs=True)
+    program = FunctionGraph([graphs.x], list(outputs), clone=True, clone_inner_graphs=True)
     get_mode("JAX").including(_bounds(graphs)).optimizer.rewrite(program)
+    return funcify(program)
+
+
+def _by_jax(graphs: Graphs, output: Any) -> Density:
     with jax.enable_x64(True):
-        function = funcify(program)
+        function = funcify_by_jax(graphs, [output])
         return to_density(trace(lambda x: function(x)[0], graphs.dim))
 
 

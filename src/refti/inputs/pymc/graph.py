@@ -66,6 +66,16 @@ def read_graphs(model: Any) -> Graphs:
         return _build(model)
 
 
+def replace_free_values(graphs: Graphs, outputs: Sequence[Any]) -> list[Any]:
+    """Graphs of the free variables' values as graphs of x, data as they are now."""
+    model = graphs.model
+    values = _cut(graphs.x, graphs.shapes, model.value_vars)
+    with all_digits():
+        return [
+            _tensor(g) for g in _replace(outputs, dict(zip(model.value_vars, values, strict=True)))
+        ]
+
+
 def all_digits() -> AbstractContextManager[None]:
     """A scope in which PyTensor takes Python's floats as 64-bit numbers.
 
@@ -99,7 +109,8 @@ def _build(model: Any) -> Graphs:
         model=model,
         names=tuple(rv.name for rv in model.free_RVs),
         shapes=shapes,
-        start=start.astype(np.float64),
+        # Of ordered variables that begin all alike PyMC's own start is not finite.
+        start=np.where(np.isfinite(start), start, 0.0).astype(np.float64),
         x=x,
         prior=_number(prior),
         likelihood=sum(map(_number, rest[free:])) if likelihood else None,
@@ -117,7 +128,9 @@ def _unconstrain(model: Any) -> tuple[list[Any], Any]:
     """
     import pytensor.tensor as pt
 
-    theta = [pt.tensor(rv.name, dtype="float64", shape=rv.type.shape) for rv in model.free_RVs]
+    # Not by pt.tensor(name), which takes a name such as "1|group_sigma" for a type of NumPy's.
+    kinds = [pt.TensorType("float64", shape=rv.type.shape) for rv in model.free_RVs]
+    theta = [kind(name=rv.name) for kind, rv in zip(kinds, model.free_RVs, strict=True)]
     values = [_with_dims(value, rv) for value, rv in zip(theta, model.free_RVs, strict=True)]
     parts = []
     for rv, value in zip(model.free_RVs, values, strict=True):

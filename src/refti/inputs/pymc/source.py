@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, Literal
 
 from refti.errors import ModelError
@@ -15,11 +16,16 @@ from refti.inputs.pymc.agreement import (
     require_same_density,
 )
 from refti.inputs.pymc.backends import TITLES, Backend, density
+from refti.inputs.pymc.by_values import by_values
+from refti.inputs.pymc.constants import Correction, corrections
 from refti.inputs.pymc.faults import require_integrable
 from refti.inputs.pymc.graph import Graphs, read_graphs
+from refti.inputs.pymc.quantities import read_quantities
 from refti.inputs.pymc.space import PymcSpace
+from refti.inputs.python.source import RejectionCounter
 from refti.models.density import Density, ProductDensity
 from refti.models.model import Model
+from refti.models.quantities import Quantities
 from refti.models.recipe import Recipe, freeze
 
 BACKENDS: tuple[Backend, ...] = ("jax", "numba", "pytensor")  # in the order they are tried
@@ -31,7 +37,8 @@ def from_pymc(model: Any, *, backend: Literal["auto", "jax", "numba"] = "auto") 
     The prior is the density of the free variables with the Jacobians of PyMC's transforms. The
     likelihood is that of the observed variables times the potentials, whatever those were meant
     for: so the prior is one that integrates to one, which is checked, and power posteriors heat
-    the potentials with the data.
+    the potentials with the data. Constants of priors that PyMC is known to have wrong (those of
+    LKJ priors, the share of an order) are put right, with a warning that says so.
 
     Before it is returned, the model is compared with PyMC's own values and their differences at a
     few points. What was chosen, and why, is told in the result's `source`.
@@ -40,26 +47,48 @@ def from_pymc(model: Any, *, backend: Literal["auto", "jax", "numba"] = "auto") 
         model: the pymc.Model. It is read and not changed.
         backend: "jax" where JAX has every operation of the model, "numba" where it has not.
             "auto" takes JAX, and Numba where JAX fails or gives other values or gradients than
-            PyMC does; where Numba fails too it takes PyTensor's own, which is slow.
+            PyMC does; where Numba fails too it takes PyTensor's own, which is slow, and where there
+            is no gradient, as of a black-box Op, the values alone.
     """
     if backend not in ("auto", "jax", "numba"):
         raise ModelError(f'backend= must be "auto", "jax" or "numba"; got {backend!r}.')
     require_integrable(model)
     with _quiet():
         graphs, space, own = _read(model)
+        mended = list(corrections(model))
+        graphs, own = _corrected(graphs, own, sum(one.nats for one in mended))
         tried: list[str] = []
         for name in BACKENDS if backend == "auto" else (backend,):
             prior, whole, fault = _try_backend(graphs, own, name)
             if whole is not None and fault is None:
-                return Model.assembled(
+                source = _describe_source(TITLES[name], tried)
+                made = Model.assembled(
                     space,
                     whole,
                     prior=prior,
                     start=graphs.start,
-                    source=_describe_source(name, tried),
+                    source=source,
                     **_recipe(model, backend),
                 )
+                return _told(made, mended, read_quantities(graphs, name))
             tried.append(f"{fault}")
+        if backend == "auto":
+            rejections = RejectionCounter()
+            try:
+                prior, values = by_values(graphs, own, rejections)
+            except Exception as error:
+                tried.append(f"its values alone will not do: {_first_sentence(error)}")
+            else:
+                made = Model.assembled(
+                    space,
+                    values,
+                    prior=prior,
+                    start=graphs.start,
+                    source=_describe_source("values alone, without gradients,", tried),
+                    rejections=rejections.read,
+                    **_recipe(model, backend),
+                )
+                return _told(made, mended, read_quantities(graphs, "pytensor"))
     raise ModelError(
         "The model cannot be evaluated as PyMC evaluates it. "
         + "; ".join(tried)
@@ -87,6 +116,13 @@ def _read(model: Any) -> tuple[Graphs, PymcSpace, OwnValues]:
     return graphs, space, own
 
 
+def _corrected(graphs: Graphs, own: OwnValues, nats: float) -> tuple[Graphs, OwnValues]:
+    """The graphs with so much added to the log prior, and what PyTensor makes of them."""
+    if not nats:
+        return graphs, own
+    return replace(graphs, prior=graphs.prior + nats), replace(own, values=own.values + nats)
+
+
 def _try_backend(
     graphs: Graphs, own: OwnValues, backend: Backend
 ) -> tuple[Density | None, Density | None, str | None]:
@@ -100,12 +136,19 @@ def _try_backend(
     return prior, whole, fault and f"{title}'s {fault}"
 
 
-def _describe_source(backend: Backend, tried: list[str]) -> str:
+def _told(made: Model, mended: list[Correction], quantities: Quantities) -> Model:
+    """The model with all that is known of it, after the user was told what was put right."""
+    for one in mended:
+        warnings.warn(f"{one.why}.", stacklevel=3)
+    return made.with_quantities(quantities)
+
+
+def _describe_source(by: str, tried: list[str]) -> str:
     """What the model is evaluated by, and why not by another."""
     import pymc
 
     why = f" ({'; '.join(tried)})" if tried else ""
-    return f"PyMC {pymc.__version__} by {TITLES[backend]}{why}"
+    return f"PyMC {pymc.__version__} by {by}{why}"
 
 
 def _recipe(model: Any, backend: str) -> dict[str, Any]:

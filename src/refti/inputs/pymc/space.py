@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from math import prod
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from refti.errors import ModelError
-from refti.inputs.pymc.backends import compile_graphs
 from refti.inputs.pymc.graph import Graphs
+from refti.inputs.pymc.points import compile_for_points
 from refti.inputs.pymc.tuning import TUNING
 from refti.models.space import Parameter, Space
 
@@ -21,12 +20,18 @@ class PymcSpace(Space):
 
     def __init__(self, graphs: Graphs):
         self._graphs = graphs
-        self._constrain = _compile_for_points([graphs.x], graphs.constrained, graphs)
-        self._unconstrain = _compile_for_points(graphs.theta, [graphs.unconstrained], graphs)
+        self._constrain = compile_for_points([graphs.x], graphs.constrained, graphs)
+        self._unconstrain = compile_for_points(graphs.theta, [graphs.unconstrained], graphs)
         one = self._constrain([graphs.start[None]])
         shapes = zip(graphs.names, one, strict=True)
         self.parameters = MappingProxyType({n: Parameter(v.shape[1:]) for n, v in shapes})
         self.coordinates = graphs.coordinates
+
+    @property
+    def owners(self) -> tuple[str, ...]:
+        """The free variable that each coordinate belongs to."""
+        pairs = zip(self._graphs.names, self._graphs.shapes, strict=True)
+        return tuple(name for name, shape in pairs for _ in range(prod(shape)))
 
     def constrain_all(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """The parameters' values [n, *shape] at unconstrained coordinates x[n, dim]."""
@@ -44,8 +49,7 @@ class PymcSpace(Space):
         with np.errstate(all="ignore"):
             (x,) = self._unconstrain(given)
             back = self._constrain([np.where(np.isfinite(x), x, 0.0)])
-        sizes = [prod(shape) for shape in self._graphs.shapes]
-        owners = np.repeat(np.array(self._graphs.names), sizes)
+        owners = np.array(self.owners)
         astray = set(owners[~np.isfinite(x).all(axis=0)])
         if not astray:
             astray = {
@@ -68,33 +72,3 @@ class PymcSpace(Space):
         with np.errstate(all="ignore"):
             values = self._constrain([np.ascontiguousarray(x, dtype=np.float64)])
             return self._unconstrain(values)[0]
-
-
-def _compile_for_points(
-    inputs: Sequence[Any], outputs: Sequence[Any], graphs: Graphs
-) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]]:
-    """A function of points to values, each with the points along its first axis."""
-    from pytensor.graph.replace import vectorize_graph
-    from pytensor.tensor import TensorType
-
-    many = [TensorType("float64", (None, *variable.type.shape))() for variable in inputs]
-    try:
-        batch = vectorize_graph(list(outputs), dict(zip(inputs, many, strict=True)))
-        return _vectorised(compile_graphs(many, batch, graphs, "FAST_COMPILE"))
-    except Exception:  # a transform that PyTensor cannot vectorise, such as a loop
-        return _point_by_point(compile_graphs(list(inputs), list(outputs), graphs, "FAST_COMPILE"))
-
-
-def _vectorised(function: Any) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]]:
-    def run(values: Sequence[np.ndarray]) -> list[np.ndarray]:
-        return [np.asarray(result) for result in function(*values)]
-
-    return run
-
-
-def _point_by_point(function: Any) -> Callable[[Sequence[np.ndarray]], list[np.ndarray]]:
-    def run(values: Sequence[np.ndarray]) -> list[np.ndarray]:
-        rows = [function(*row) for row in zip(*values, strict=True)]
-        return [np.stack(column) for column in zip(*rows, strict=True)]
-
-    return run

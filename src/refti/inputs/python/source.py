@@ -60,14 +60,15 @@ def from_callable(
         start: parameter values at which to begin.
         vectorized: whether the function takes arrays with a leading axis of points, and returns
             one number for each.
-        processes: in how many processes it is called; 1 is here. If not given, here where a call
-            takes less than a millisecond, and one for each core otherwise.
+        processes: in how many processes it is called; 1 is here, where a function that crashes or
+            hangs takes all with it. If not given, in one beside where a call takes less than a
+            millisecond, and in one for each core otherwise.
     """
     given = require_functions(
         {"log_density": log_density, "log_prior": log_prior, "log_likelihood": log_likelihood}
     )
     if processes is not None and (
-        not isinstance(processes, int) or isinstance(processes, bool) or processes < 1
+        not isinstance(processes, int | np.integer) or isinstance(processes, bool) or processes < 1
     ):
         raise ModelError(
             f"processes= must be a whole number of at least 1, or None; got {processes!r}."
@@ -77,17 +78,14 @@ def from_callable(
     others |= shared_keywords(parameters, dim, start)
     with jax.enable_x64(True):
         begin = unconstrain_start(space, start, takes_vector=dim is not None)
-        rejections = _RejectionCounter()
+        rejections = RejectionCounter()
         factors: dict[str, _FunctionDensity] = {}
         for role, function in given.items():
             keywords = wanted_keywords(function, space)
             style: Style = "keywords" if keywords is not None else "dictionary"
             points = _Points(space, keywords or list(space.parameters), is_vector=dim is not None)
             call = Call(function, role, "vector" if dim is not None else style, vectorized)
-            seconds = _time_call(call, points, begin)
-            # A run must not end for a None at a far point: from here on it is a rejection.
-            call = replace(call, forgiving=True)
-            workers = Workers(call, choose_processes(processes, seconds, vectorized))
+            workers = _try_function(call, points, begin, processes)
             factors[role] = _FunctionDensity(points, workers, rejections, role != "log_likelihood")
     split = len(factors) > 1
     most = max(factor.workers.processes for factor in factors.values())
@@ -136,7 +134,7 @@ class _Points:
         return jax.jit(jax.vmap(constrained))
 
 
-class _RejectionCounter:
+class RejectionCounter:
     """The points at which the user's code raised, counted from all threads."""
 
     def __init__(self) -> None:
@@ -163,17 +161,17 @@ class _FunctionDensity(ValueOnlyDensity):
     """One function of the user's as a density of unconstrained coordinates."""
 
     def __init__(
-        self, points: _Points, workers: Workers, rejections: _RejectionCounter, with_jacobian: bool
+        self, points: _Points, workers: Workers, rejections: RejectionCounter, with_jacobian: bool
     ):
         self.workers = workers
         self._points, self._rejections, self._with_jacobian = points, rejections, with_jacobian
 
-    def log_densities(self, x: np.ndarray) -> np.ndarray:
+    def log_densities(self, x: np.ndarray, deadline: float | None = None) -> np.ndarray:
         """The log densities at points x[n, dim]; NaN where the function raised."""
         if len(x) == 0:
             return np.zeros(0)
         batch, jacobians = self._points(x)
-        answers = self.workers(batch)
+        answers = self.workers(batch, deadline)
         self._rejections.add(x, answers.messages)
         return answers.values + (jacobians if self._with_jacobian else 0.0)
 
@@ -184,13 +182,30 @@ class _FunctionProduct(ValueOnlyDensity):
     def __init__(self, factors: tuple[ValueOnlyDensity, ...]):
         self._factors = factors
 
-    def log_densities(self, x: np.ndarray) -> np.ndarray:
+    def log_densities(self, x: np.ndarray, deadline: float | None = None) -> np.ndarray:
         """The sums of the factors' log densities at points x[n, dim]."""
         total = np.zeros(len(x))
         for factor in self._factors:
             alive = np.isfinite(total)
-            total[alive] += factor.log_densities(x[alive])
+            total[alive] += factor.log_densities(x[alive], deadline)
         return total
+
+
+def _try_function(call: Call, points: _Points, start: np.ndarray, processes: int | None) -> Workers:
+    """Where the function is called from now on, after it was seen to work.
+
+    Raises ModelError if it does not. It is called in another process first, which it may crash.
+    """
+    # A run must not end for a None at a far point: from here on it is a rejection.
+    forgiving = replace(call, forgiving=True)
+    beside = Workers(forgiving, 1, beside=processes != 1)
+    if processes != 1:
+        beside(points(start[None])[0])
+    chosen = choose_processes(processes, _time_call(call, points, start), call.vectorized)
+    if chosen == 1:
+        return beside
+    beside.close()
+    return Workers(forgiving, chosen)
 
 
 def _time_call(call: Call, points: _Points, start: np.ndarray) -> float:

@@ -21,7 +21,6 @@ class PythonTuning:
     slow_call: float = tuned(
         1e-3, "seconds of a call above which processes are worth their messages"
     )
-    idle_seconds: int = tuned(300, "seconds after which a process without work ends")
     parts_each: int = tuned(
         4, "parts of a batch for each process, so that none waits long for another"
     )

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import signal
 import threading
+import time
 import warnings
 import weakref
-from concurrent.futures import BrokenExecutor
 from itertools import pairwise
-from typing import Any
+from multiprocessing.connection import wait
 
-import cloudpickle
 import numpy as np
 
 from refti.errors import ModelError
@@ -25,98 +22,114 @@ from refti.inputs.python.calls import (
     size_of,
     slice_batch,
 )
+from refti.inputs.python.child import Child, ChildEndedError
 from refti.inputs.python.tuning import TUNING
-
-ONE_THREAD = {
-    name: "1"
-    for name in (
-        "OMP_NUM_THREADS",
-        "OPENBLAS_NUM_THREADS",
-        "MKL_NUM_THREADS",
-        "BLIS_NUM_THREADS",
-        "NUMEXPR_NUM_THREADS",
-        "VECLIB_MAXIMUM_THREADS",
-    )
-}
+from refti.models.density import OutOfTimeError
 
 
 class Workers:
-    """Calls of one function, in this process one at a time or in several others side by side.
+    """Calls of one function, in this process one at a time or in others beside.
 
-    Processes are begun when first needed and end with the workers, or with Python.
+    Processes are begun when first needed and end with the workers, or with Python. A function that
+    crashes takes only its process along, and one that hangs ends with it when the time is up.
+
+    Attributes:
+        call: the function.
+        processes: how many call it.
+        beside: whether these are others than this one.
     """
 
-    def __init__(self, call: Call, processes: int):
+    def __init__(self, call: Call, processes: int, *, beside: bool | None = None):
         self.call = call
         self.processes = processes
-        self._executor: Any = None
-        self._lock = threading.Lock()
+        self.beside = processes > 1 if beside is None else beside
+        self._children: list[Child] = []
+        self._idle: list[Child] = []
+        self._changed = threading.Condition()
         # Rungs run in threads; a function that is called here need know nothing of that.
         self._one_at_a_time = threading.Lock()
+        weakref.finalize(self, _end_all, self._children)
+        _RUNNING.add(self)
 
-    def __call__(self, batch: Batch) -> Answers:
-        """The answers at all points of a batch, in order."""
-        if self.processes > 1:
+    def __call__(self, batch: Batch, deadline: float | None = None) -> Answers:
+        """The answers at all points of a batch, in order.
+
+        Raises OutOfTimeError if they are not there by the deadline, of time.perf_counter(); a
+        function that is called in this process cannot be held to it.
+        """
+        if self.beside and self._begin():
             try:
-                return self._call_in_processes(batch)
-            except BrokenExecutor:
-                pass  # a worker was killed, perhaps for its memory: once more with new ones
+                return self._call_beside(batch, deadline)
+            except ChildEndedError:
+                pass  # it was killed, perhaps for its memory: once more with new ones
             try:
-                return self._call_in_processes(batch)
-            except BrokenExecutor as error:
+                return self._call_beside(batch, deadline)
+            except ChildEndedError as error:
                 raise ModelError(
-                    f"{self.call.role} ends the processes it runs in ({describe_error(error)}), "
-                    "twice over for the same points. Check that it neither exits nor runs "
-                    "out of memory, or use processes=1."
+                    f"{self.call.role} ends the processes it runs in ({error}), twice over for "
+                    "the same points. Check that it neither crashes nor exits nor runs out of "
+                    "memory."
                 ) from error
         with self._one_at_a_time:
             return self.call(batch)
 
     def close(self) -> None:
         """Ends the processes."""
-        with self._lock:
-            executor, self._executor = self._executor, None
-        _end(executor)
+        with self._changed:
+            _end_all(self._children)
+            self._idle.clear()
 
-    def _call_in_processes(self, batch: Batch) -> Answers:
-        executor = self._find_processes()
-        if executor is None:
-            return self(batch)
-        count = size_of(batch)
-        edges = np.linspace(0, count, min(count, TUNING.parts_each * self.processes) + 1).astype(
-            int
-        )
-        try:
-            todo = [
-                executor.submit(_call_function, slice_batch(batch, int(start), int(stop)))
-                for start, stop in pairwise(edges)
-            ]
-            return join_answers([task.result() for task in todo])
-        except BrokenExecutor:
-            self._forget(executor)
-            raise
-
-    def _find_processes(self) -> Any:
-        """The processes, begun if there are none; None where the function cannot be sent there."""
-        with self._lock:
-            if self._executor is None and self.processes > 1:
-                try:
-                    self._executor = _start_processes(self.call, self.processes)
-                except Exception as error:
-                    self.processes = 1
+    def _begin(self) -> bool:
+        """Begins the processes if there are none; False where the function cannot be sent there."""
+        with self._changed:
+            if self._children or not self.beside:
+                return self.beside
+            try:
+                self._children.extend(Child(self.call) for _ in range(self.processes))
+                self._idle.extend(self._children)
+            except Exception as error:
+                _end_all(self._children)
+                if self.processes > 1:  # a quick one loses nothing but its safety
                     warnings.warn(
                         f"{self.call.role} cannot be sent to other processes "
                         f"({describe_error(error)}), so it is called in this one, one point at a "
                         "time. Define it at the top of a module, or use processes=1.",
                         stacklevel=2,
                     )
-            return self._executor
+                self.beside, self.processes = False, 1
+            return self.beside
 
-    def _forget(self, executor: Any) -> None:
-        with self._lock:
-            if self._executor is executor:
-                self._executor = None
-        _end(executor)
+    def _call_beside(self, batch: Batch, deadline: float | None) -> Answers:
+        self._begin()
+        mine = self._take(deadline)
+        try:
+            answers = _share_out(batch, mine, deadline)
+        except BaseException:  # who was stopped in the middle of a call would answer the next one
+            self._give_back(mine, spoilt=True)
+            raise
+        self._give_back(mine)
+        return answers
+
+    def _take(self, deadline: float | None) -> list[Child]:
+        """All processes that nobody else uses, at least one."""
+        with self._changed:
+            while not self._idle:
+                if not self._children:
+                    raise ChildEndedError("another call ended them")
+                if not self._changed.wait(_seconds_to(deadline)):
+                    raise OutOfTimeError
+            mine, self._idle[:] = list(self._idle), []
+            return mine
+
+    def _give_back(self, mine: list[Child], *, spoilt: bool = False) -> None:
+        with self._changed:
+            alive = [child for child in mine if child in self._children]
+            if spoilt:
+                _end_all(alive)
+                self._children[:] = [child for child in self._children if child not in mine]
+            else:
+                self._idle.extend(alive)
+            self._changed.notify_all()
 
 
 def choose_processes(processes: int | None, seconds: float, vectorized: bool) -> int:
@@ -126,59 +139,48 @@ def choose_processes(processes: int | None, seconds: float, vectorized: bool) ->
     return 1 if vectorized or seconds < TUNING.slow_call else os.cpu_count() or 1
 
 
-def _start_processes(call: Call, processes: int) -> Any:
-    """Processes that hold the function, after one of them was seen to have it."""
-    from loky import ProcessPoolExecutor
+def _share_out(batch: Batch, children: list[Child], deadline: float | None) -> Answers:
+    """The answers of some processes, each of which gets a further part when it is done."""
+    count = size_of(batch)
+    most = TUNING.parts_each * len(children) if len(children) > 1 else 1
+    edges = np.linspace(0, count, min(count, most) + 1).astype(int)
+    parts = [slice_batch(batch, int(start), int(stop)) for start, stop in pairwise(edges)]
+    answers: list[Answers] = [Answers(np.zeros(0))] * len(parts)
+    todo = list(enumerate(parts))[::-1]
+    busy: dict[Child, int] = {}
 
-    function = cloudpickle.dumps(call)
-    executor = ProcessPoolExecutor(
-        processes,
-        timeout=TUNING.idle_seconds,
-        initializer=_receive_function,
-        initargs=(function,),
-        env=ONE_THREAD,
-    )
-    _RUNNING.add(executor)
-    try:
-        executor.submit(_has_function).result()
-    except BaseException:
-        _end(executor)
-        raise
-    return executor
+    def hand_on(child: Child) -> None:
+        if todo:
+            index, part = todo.pop()
+            child.send(part)
+            busy[child] = index
 
-
-def _end(executor: Any) -> None:
-    if executor is not None:
-        _RUNNING.discard(executor)
-        executor.shutdown(wait=True, kill_workers=True)
-
-
-def _receive_function(function: bytes) -> None:
-    """Makes a new process ready: the function travels once, not with every batch."""
-    # The process that asked hears of Ctrl-C and ends its workers in good order.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        _HELD["call"] = cloudpickle.loads(function)
-    except Exception as error:  # told to who asks, in words, instead of a broken pool
-        _HELD["error"] = error
+    for child in children:
+        hand_on(child)
+    while busy:
+        ready = wait([child.connection for child in busy], _seconds_to(deadline))
+        if not ready:
+            raise OutOfTimeError
+        for child in [child for child in busy if child.connection in ready]:
+            answers[busy.pop(child)] = child.receive()
+            hand_on(child)
+    return join_answers(answers)
 
 
-def _has_function() -> None:
-    if "call" not in _HELD:
-        raise ImportError(describe_error(_HELD["error"]))
+def _seconds_to(deadline: float | None) -> float | None:
+    return None if deadline is None else max(0.0, deadline - time.perf_counter())
 
 
-def _call_function(batch: Batch) -> Answers:
-    _has_function()
-    answers: Answers = _HELD["call"](batch)
-    return answers
+def _end_all(children: list[Child]) -> None:
+    for child in children:
+        child.end()
+    children.clear()
 
 
-@atexit.register
-def _end_all() -> None:
-    for executor in list(_RUNNING):
-        _end(executor)
+def end_all() -> None:
+    """Ends the processes of all workers there are."""
+    for workers in list(_RUNNING):
+        workers.close()
 
 
-_HELD: dict[str, Any] = {}
-_RUNNING: weakref.WeakSet[Any] = weakref.WeakSet()
+_RUNNING: weakref.WeakSet[Workers] = weakref.WeakSet()

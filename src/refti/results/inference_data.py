@@ -1,0 +1,28 @@
+"""A result as ArviZ takes it: posterior, sample_stats, log_likelihood, observed_data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import xarray
+
+from refti.errors import ModelError
+
+
+def to_inference_data(posterior: xarray.Dataset, groups: Mapping[str, xarray.Dataset]) -> Any:
+    """An InferenceData of ArviZ; an xarray DataTree where ArviZ has none of its own any more.
+
+    Raises ModelError if ArviZ is not installed.
+    """
+    try:
+        import arviz
+    except ImportError as missing:
+        raise ModelError(
+            "to_inference_data() needs the package arviz, which is not installed. Run pip install "
+            "arviz, or use result.posterior, which is an xarray Dataset."
+        ) from missing
+    everything: dict[str, Any] = {"posterior": posterior, **groups}
+    if hasattr(arviz, "InferenceData"):
+        return arviz.InferenceData(**everything)
+    return xarray.DataTree.from_dict(everything)
