@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
+from refti.draws.draws import Draws
 from refti.errors import SettingsError
+from refti.results.result import Result
 from refti.results.text import printable
 
 if TYPE_CHECKING:
@@ -55,6 +57,16 @@ def axes_for(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
             f"ax= must be matplotlib axes, such as plt.subplots()[1]; got {type(ax).__name__}."
         )
     return ax
+
+
+def legs_of(result: Result) -> tuple[Draws, ...]:
+    """The draws of every leg. Raises SettingsError if nothing was drawn."""
+    if not result.draws:
+        raise SettingsError(
+            "This model has no parameters, so its evidence is exact and nothing was sampled that "
+            "could be shown."
+        )
+    return result.draws
 
 
 def literal(name: object, longest: int = LONGEST_NAME) -> str:
