@@ -82,6 +82,7 @@ bits: venv
 pages: venv
 	$(BIN)/python -m benchmarks.tuning_page
 	$(BIN)/python -m benchmarks.settings_tables
+	$(BIN)/python -m benchmarks.command_page
 
 # The documentation, in build/docs: every code cell is run, and a warning is an error.
 docs: venv

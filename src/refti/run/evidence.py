@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path as FilePath
 from typing import Any, TypeVar, cast
 
@@ -149,8 +150,8 @@ def evidence(
         require_fitting_stations(model, settings)
         require_witness(model, settings)
         if draws is not None:
-            users = unconstrain_draws(model, draws)
-            problem = Problem(Evidence, (model,), settings, users)
+            users, count = unconstrain_draws(model, draws)
+            problem = replace(problem, posterior_draws=users, posterior_chains=count)
         return cast(Evidence, find_result(problem, store, progress, executor))
 
 

@@ -102,16 +102,20 @@ def build_result(
 
 
 def _with_notes(found: dict[str, Any], conclusion: Conclusion) -> dict[str, Any]:
-    """What was found, with a note where the density is NaN on much of the reference."""
+    """What was found, with notes on the user's draws and on NaN on much of the reference."""
+    faults = found.get("draws", {}).get("faults", ())
+    notes = [
+        f"draws= are not used as they are: {fault}; they only served as starts of new chains"
+        for fault in faults
+    ]
     worst = max(shares_of(conclusion.samples)[0], key=lambda share: share.not_a_number_share)
-    if worst.not_a_number_share <= CHECKS.told_not_a_number:
-        return found
-    note = (
-        f"the density is NaN or +infinite at {100 * worst.not_a_number_share:.2g} % of the "
-        f"reference's draws, such as at unconstrained x = {worst.example}, which counted as zero: "
-        "if it should have a value there, the evidence is too low"
-    )
-    return {**found, "notes": [*found.get("notes", ()), note]}
+    if worst.not_a_number_share > CHECKS.told_not_a_number:
+        notes.append(
+            f"the density is NaN or +infinite at {100 * worst.not_a_number_share:.2g} % of the "
+            f"reference's draws, such as at unconstrained x = {worst.example}, which counted as "
+            "zero: if it should have a value there, the evidence is too low"
+        )
+    return {**found, "notes": [*found.get("notes", ()), *notes]} if notes else found
 
 
 def _advised(check: Check, state: RunState) -> Check:
@@ -170,6 +174,8 @@ def _found_on_path(state: RunState) -> dict[str, Any]:
         "pilot": plan.pilot.why,
         "search": None if searched is None else searched.record(),
     }
+    if plan.pilot.judged is not None:
+        found["draws"] = plan.pilot.judged.record()
     if plan.coordinates is not None:
         found["coordinates"] = plan.coordinates
     settings, wanted = state.problem.settings, evaluations_wanted(state)
