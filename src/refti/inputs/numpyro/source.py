@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jax
@@ -58,16 +59,17 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
     """
     call = _check_call(model, args, kwargs)
     with jax.enable_x64(True):
-        discrete = _run_users_function(lambda: _find_discrete(call))
-        call = replace(call, summed_out=discrete)
         outline = _run_users_function(lambda: _outline(call))
+        if outline.discrete:
+            call = replace(call, summed_out=outline.discrete)
+            outline = _run_users_function(lambda: _outline(call))
         _require_no_faults(outline.faults)
         space = NumPyroSpace(call, outline.latents)
         trial = _run_users_function(lambda: try_model(space, outline.structure))
         _require_no_faults(trial.faults)
         for doubt in (*outline.doubts, *trial.doubts):
             warnings.warn(doubt, stacklevel=2)
-        if discrete:
+        if call.summed_out:
             return _with_sites_summed_out(space, outline, trial)
         prior = _trace_factor(space, ("latent", "factor"))
         warn_of_32_bits(prior, "The prior of the NumPyro model", stacklevel=3)
@@ -147,23 +149,19 @@ class _Outline(NamedTuple):
     """What the statements of a model show before anything is computed."""
 
     faults: list[str]
-    doubts: list[str]
-    kinds: set[Kind | None]
-    structure: dict[str, str]
-    latents: dict[str, Latent]
-
-
-def _find_discrete(call: Call) -> frozenset[str]:
-    """The discrete sites that can be summed out of the model."""
-    return call.outline(sites_to_sum_out, at_random(np.random.default_rng(1), TUNING.radius))
+    doubts: Sequence[str] = ()
+    kinds: frozenset[Kind | None] = frozenset()
+    structure: Mapping[str, str] = MappingProxyType({})
+    latents: Mapping[str, Latent] = MappingProxyType({})
+    discrete: frozenset[str] = frozenset()  # sites that can be summed out, if there are any
 
 
 def _outline(call: Call) -> _Outline:
     def read(sites: dict[str, Site]) -> _Outline:
-        found = faults(sites)
-        if found:
-            return _Outline(found, [], set(), {}, {})
-        kinds = {kind(site) for site in sites.values()}
+        found, discrete = faults(sites), sites_to_sum_out(sites)
+        if found or discrete:
+            return _Outline(found, discrete=discrete)
+        kinds = frozenset(kind(site) for site in sites.values())
         return _Outline([], [*doubts(sites)], kinds, structure(sites), latents(sites))
 
     return call.outline(read, at_random(np.random.default_rng(1), TUNING.radius))
