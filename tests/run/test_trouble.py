@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from math import log, pi
+from math import exp, log, pi
 
 import jax
 import jax.numpy as jnp
@@ -209,6 +209,34 @@ class TestModes:
         found = refti.evidence(three_modes(), **short, progress=False)
         assert "modes" in failed(found)
         assert "chains=" in check(found, "modes").advice
+
+    @pytest.mark.long
+    def test_a_lattice_of_them_without_end_is_not_trusted_and_says_why(self):
+        def lattice(x):
+            return 5 * jnp.sum(jnp.cos(3 * x)) - 0.5e-6 * jnp.sum(x**2)
+
+        model = refti.Model(lattice, dim=2)
+        found = refti.evidence(model, search=100, kept=20, ladder=[0.0, 1.0], progress=False)
+        assert "search" in failed(found)
+        assert "still turning up" in check(found, "search").advice
+        assert 'search="thorough"' in check(found, "search").advice
+
+    def test_a_lattice_that_does_not_fall_away_is_refused(self):
+        with pytest.raises(refti.ModelError, match="does not fall far away"):
+            refti.evidence(
+                refti.Model(lambda x: 5 * jnp.sum(jnp.cos(3 * x)), dim=2),
+                search=100,
+                progress=False,
+            )
+
+    def test_at_opposite_corners_of_the_support(self):
+        model = refti.Model(
+            lambda x: jnp.logaddexp(12 * jnp.sum(x - 1), -12 * jnp.sum(x)),
+            {"x": refti.interval(0, 1, shape=(2,))},
+        )
+        found = refti.evidence(model, search="quick", progress=False)
+        assert found.trusted, str(found)
+        assert distance(found, log(2) + 2 * log((1 - exp(-12)) / 12)) < TOO_FAR
 
 
 @cache
