@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: venv demo test quick browser long table calibration speed careful growth sources zoo studies blackbox nested reproduction bits pages map covid clean
+.PHONY: venv demo test quick browser long table calibration speed careful growth sources zoo studies blackbox nested reproduction bits pages docs map covid clean
 
 venv: $(READY)
 
@@ -84,10 +84,15 @@ reproduction: venv
 bits: venv
 	$(BIN)/python -m benchmarks.same_bits --old $(OLD) $(if $(NEW),--new $(NEW))
 
-# The page of all numbers that refti works by, after one was added or changed.
+# The page of all numbers that refti works by, and the tables of its choices, after one was changed.
 pages: venv
 	$(BIN)/python -m benchmarks.tuning_page
-	$(BIN)/python -m benchmarks.readme_tables
+	$(BIN)/python -m benchmarks.settings_tables
+	$(BIN)/python -m benchmarks.command_page
+
+# The documentation, in build/docs: every code cell is run, and a warning is an error.
+docs: venv
+	$(BIN)/python -m sphinx -W --keep-going -q -E -j 2 -b html docs build/docs
 
 # Folders, sizes, import levels and the files that evidence() passes through: make map [REVISION=].
 map: venv

@@ -79,11 +79,13 @@ class Display:
     def __enter__(self) -> Display:
         """Shows itself until it is left."""
         threading.Thread(target=self._tick, name="refti progress", daemon=True).start()
+        _SHOWN.append(self)
         return self
 
     def __exit__(self, *error: object) -> None:
         """Leaves no trace of a live line."""
         self._over.set()
+        _SHOWN.remove(self)
         self.clear()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
@@ -162,6 +164,20 @@ class Display:
             self.stream.flush()
         except (OSError, ValueError):  # nobody is there to read it any more
             self._over.set()
+
+
+_SHOWN: list[Display] = []
+
+
+def shown() -> tuple[Display, ...]:
+    """The displays that are shown at this moment."""
+    return tuple(_SHOWN)
+
+
+def clear_lines() -> None:
+    """Takes live lines away, before something else is written to standard error."""
+    for display in shown():
+        display.clear()
 
 
 class _Compiling:

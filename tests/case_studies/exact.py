@@ -166,20 +166,30 @@ def seeds(data: dict[str, Any]) -> Exact:
 
 
 def falcons(data: dict[str, Any]) -> Exact:
-    """Years integrated out by Gauss-Hermite quadrature about each one's mode, five others by
-    importance sampling; the uniform priors are a density of 1, as the program has them."""
+    """Years integrated out by quadrature about each one's mode, four coefficients by importance
+    sampling at each scale, the scale on a grid; uniform priors are a density of 1."""
     y, year = np.array(data["count"]), np.array(data["year"])
     design = np.stack([year**power for power in range(4)], axis=1)
-    bounds = np.array([20.0, 10.0, 10.0, 10.0])
-    nodes, weights = _normal_nodes(15)
+    nodes, weights = _normal_nodes(21)
+    grid, centre = np.linspace(-8, np.log(5), 50), np.array([4.3, 1.2, 0.1, -0.3])
+    heights, errors = np.empty(len(grid)), np.empty(len(grid))
+    for place, log_sigma in enumerate(grid):
+        sigma = np.exp(log_sigma)
 
-    def log_density(z: np.ndarray) -> float:
-        beta, sigma = z[:4], np.exp(z[4])
-        if np.any(np.abs(beta) > bounds) or sigma > 5:
-            return -np.inf
-        return _poisson_normal(y, design @ beta, sigma, nodes, weights) + z[4]
+        def given(beta: np.ndarray, sigma: float = sigma) -> float:
+            return _poisson_normal(y, design @ beta, sigma, nodes, weights)
 
-    return _importance(log_density, np.array([4.3, 1.2, 0.1, -0.3, -2.0]), count=10_000)
+        centre = minimize(lambda beta: -given(beta), centre, method="Nelder-Mead").x
+        spread = np.linalg.inv(_curvature(given, centre))
+        proposal = stats.multivariate_t(centre, 1.1 * spread, df=8, seed=place)
+        points = proposal.rvs(200)
+        log_weights = np.array([given(x) for x in points]) - proposal.logpdf(points)
+        heights[place] = logsumexp(log_weights) - np.log(len(points)) + log_sigma
+        errors[place] = np.std(np.exp(log_weights - logsumexp(log_weights))) * np.sqrt(len(points))
+    parts = np.exp(heights - heights.max())
+    total = np.trapezoid(parts, grid)
+    error = np.sqrt(np.sum((parts * errors) ** 2)) * (grid[1] - grid[0]) / total
+    return float(heights.max() + np.log(total)), float(error)
 
 
 def two_heaps(data: dict[str, Any]) -> Exact:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from refti.cli.stopping import SIGNALS
+from refti.cli.stopping import STOPPING
 
 
 @pytest.fixture(autouse=True)
@@ -18,4 +18,4 @@ def signals_as_they_were() -> Iterator[None]:
     yield
     for number, handler in zip(numbers, before, strict=True):
         signal.signal(number, handler)
-    SIGNALS.__init__()  # type: ignore[misc]
+    STOPPING.__init__()  # type: ignore[misc]

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from refti import interruption
-from refti.cli.stopping import run_stoppable
-from refti.cli.tuning import TUNING
+from refti.cli.stopping import Stopping
 from refti.sampling.metering import Meter
 
 MODELS = """
@@ -70,21 +69,21 @@ class TestProcess:
             assert word not in done.stderr
 
 
-class TestStoppable:
-    """Work in a thread, told to stop."""
+class TestCommand:
+    """A command in a thread, told to stop."""
 
     def stop_soon(self) -> None:
-        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
 
-    def test_what_the_work_returns_and_raises_comes_through(self):
-        assert run_stoppable(lambda: 3, has_estimate=bool, stopping=bool) == 3
+    def test_what_the_command_returns_and_raises_comes_through(self):
+        assert Stopping().run(lambda: 2, lambda: 3) == 2
         with pytest.raises(ZeroDivisionError):
-            run_stoppable(lambda: 1 // 0, has_estimate=bool, stopping=bool)
+            Stopping().run(lambda: 1 // 0, lambda: 3)
 
-    def test_work_that_hears_of_it_ends_with_what_it_has(self):
+    def test_one_that_hears_of_it_ends_with_what_it_has(self):
         said: list[str] = []
 
-        def work() -> str:
+        def command() -> int:
             meter = Meter()
             try:
                 while True:
@@ -92,22 +91,24 @@ class TestStoppable:
                     time.sleep(0.01)
             except KeyboardInterrupt:
                 meter.call(_Program())  # what concludes calls programs too, and may
-                return "so far"
+                said.append("so far")
+                return 3
 
+        stopping = Stopping()
+        stopping.listen()
         self.stop_soon()
-        stopping = lambda: said.append("stopping")  # noqa: E731
-        assert run_stoppable(work, has_estimate=bool, stopping=stopping) == "so far"
-        assert said == ["stopping"]
+        assert stopping.run(command, lambda: 99) == 3
+        assert said == ["so far"]
 
-    def test_work_that_does_not_is_left_behind(self):
+    def test_one_that_does_not_is_given_up(self):
         over = threading.Event()
+        stopping = Stopping()
+        stopping.listen()
         self.stop_soon()
-        begun = time.monotonic()
-        with pytest.raises(KeyboardInterrupt):
-            run_stoppable(lambda: over.wait(30), has_estimate=bool, stopping=bool)
+        assert stopping.run(lambda: over.wait(30), lambda: 3) == 3
+        assert not stopping.claim_last_word()  # the command may not tell its own end any more
         over.set()
         interruption.forget()
-        assert time.monotonic() - begun < TUNING.seconds_to_conclude
 
 
 class _Program:

@@ -530,7 +530,7 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("bad", "words"),
         [
-            (discrete, [r'"k" is discrete \(Poisson\)', r'"j" is discrete .*not enumerate']),
+            (discrete, [r'"k" is discrete \(Poisson\)', "sum .k. out of the model"]),
             (param, ['"s" is a numpyro.param', "numpyro.sample"]),
             (subsampled, ['plate "data" takes 4 of 12', "subsample_size"]),
             (improper, ['"a" has an improper prior', "proper prior"]),
@@ -565,8 +565,13 @@ class TestBadInput:
             assert re.search(part, str(caught.value)), str(caught.value)
 
     def test_several_faults_are_told_together(self):
+        def two_counts():
+            k = numpyro.sample("k", dist.Poisson(3.0))
+            j = numpyro.sample("j", dist.Geometric(0.5))
+            numpyro.sample("y", dist.Normal(a_normal() + k + j, 1.0), obs=Y)
+
         with pytest.raises(refti.ModelError) as caught:
-            refti.from_numpyro(discrete)
+            refti.from_numpyro(two_counts)
         assert len(str(caught.value).splitlines()) == 2
 
     @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """Any Python function has an evidence: its bad habits are refused, its calls counted and shared."""
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -12,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.integrate import solve_ivp
 
 import refti
 from refti.inputs.python import workers
@@ -415,3 +417,95 @@ def test_calls_in_this_process_are_made_one_at_a_time():
     for thread in threads:
         thread.join()
     assert most[0] == 1
+
+
+# Safety
+
+
+def crashes_far_out(x: np.ndarray) -> float:
+    if x[0] > 1.5:
+        ctypes.string_at(0)
+    return normal(x)
+
+
+def test_a_quick_function_that_crashes_takes_nothing_along(ended):
+    model = refti.from_callable(crashes_far_out, dim=3)
+    ended.append(model)
+    with pytest.raises(
+        refti.ModelError, match=r"ends the processes it runs in \(killed by SIGSEGV"
+    ):
+        model.log_densities(np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]))
+    assert model.log_densities(np.zeros((1, 3)))[0] == normal(np.zeros(3))
+
+
+def test_a_function_that_crashes_at_once_is_told_at_once():
+    with pytest.raises(refti.ModelError, match="killed by SIGSEGV"):
+        refti.from_callable(lambda x: ctypes.string_at(0), dim=2)
+
+
+def test_the_seconds_hold_though_a_call_hangs(ended):
+    def hangs(x: np.ndarray) -> float:
+        if x[0] > 0.9:
+            time.sleep(10_000)
+        return normal(x)
+
+    model = refti.from_callable(hangs, dim=3)
+    ended.append(model)
+    with pytest.raises(
+        refti.SamplingError, match=r"the 2 s of max_seconds= were spent.*raise max_s"
+    ):
+        evidence(model, max_seconds=2)
+
+
+def test_nothing_is_left_behind_at_the_end_of_python():
+    code = (
+        "import refti, numpy as np, time\n"
+        "f = lambda x: (time.sleep(2e-3), float(-x @ x))[1]\n"
+        "model = refti.from_callable(f, dim=2)\n"
+        "print(model.density.workers.beside, model.log_densities(np.zeros((4, 2))))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.startswith("True")
+    assert done.stderr == ""
+
+
+def test_a_density_that_no_chain_can_move_in_is_told():
+    model = refti.from_callable(lambda x: 0.0 if np.all(x == 0) else -np.inf, dim=2, processes=1)
+    with pytest.raises(
+        refti.SamplingError, match=r"No chain could move along the coordinate 'x\[0"
+    ):
+        evidence(model)
+
+
+TIMES = np.linspace(0.5, 6.0, 12)
+SIZES = np.array([0.7, 1.0, 1.6, 2.2, 3.1, 4.2, 5.1, 5.9, 6.9, 7.3, 7.9, 8.3])
+
+
+def growth_by_scipy(rate: float, limit: float) -> float:
+    """The log density of a logistic growth that a solver of SciPy's follows from 0.5."""
+    solved = solve_ivp(
+        lambda t, n: rate * n * (1 - n / limit), (0, 6), [0.5], t_eval=TIMES, rtol=1e-6
+    )
+    return growth_log_density(rate, limit, solved.y[0])
+
+
+def growth_log_density(rate, limit, sizes):
+    prior = stats.expon.logpdf(rate) + stats.norm.logpdf(limit, 10, 2)
+    return prior + stats.norm.logpdf(SIZES, sizes, 0.3).sum(axis=-1)
+
+
+@pytest.mark.slow
+def test_the_evidence_of_an_equation_solved_by_scipy():
+    rates, limits = np.meshgrid(np.linspace(0.4, 1.6, 401), np.linspace(4, 16, 401), indexing="ij")
+    sizes = limits[..., None] / (
+        1 + (limits[..., None] / 0.5 - 1) * np.exp(-rates[..., None] * TIMES)
+    )
+    exact = np.log(np.exp(growth_log_density(rates, limits, sizes)).sum() * 0.003 * 0.03)
+    # Without bounds a search for modes would come to rates at which a solver crawls for minutes.
+    supports = {"rate": refti.interval(0.01, 5), "limit": refti.interval(1, 30)}
+    start = {"rate": 0.8, "limit": 9.0}
+    model = refti.from_callable(growth_by_scipy, supports, start=start)
+    result = evidence(model, target_error=np.float32(0.1))
+    model.density.workers.close()
+    assert result.trusted, result.checks
+    assert abs(result.log_z - exact) < 4 * result.error

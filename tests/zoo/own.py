@@ -33,6 +33,7 @@ def own_pymc(zoo: ModuleType) -> OwnDensity:
     with exact_pymc():
         model = zoo.pymc_model()
         compiled = model.compile_logp(jacobian=False, mode="FAST_COMPILE")
+        missing = getattr(zoo, "pymc_missing_constant", lambda: 0.0)()
     inputs = {variable.name: variable.type() for variable in model.free_RVs}
     outputs = []
     for variable in model.free_RVs:
@@ -50,7 +51,8 @@ def own_pymc(zoo: ModuleType) -> OwnDensity:
     def own(values: Mapping[str, Any]) -> float:
         named = translate(values)
         point = transformed(*(np.asarray(named[name], dtype=np.float64) for name in inputs))
-        return float(compiled(dict(zip(names, point, strict=True)))) + log_jacobian(values)
+        log_density = float(compiled(dict(zip(names, point, strict=True))))
+        return log_density + missing + log_jacobian(values)
 
     return own
 

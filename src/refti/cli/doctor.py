@@ -9,7 +9,7 @@ import click
 
 from refti.cli.exit_codes import verdict
 from refti.cli.findings import Finding, State
-from refti.cli.printing import print_json
+from refti.cli.printing import coloured, print_json
 from refti.progress import Display, terminal_width
 
 MARKS = {State.WORKS: ("ok", "green"), State.MISSING: ("--", "yellow"), State.BROKEN: ("!!", "red")}
@@ -61,6 +61,6 @@ def _print(finding: Finding) -> None:
     if finding.advice:
         lines += wrapped(finding.advice, terminal_width(sys.stdout) - 18)
     first, *rest = lines
-    click.echo(f"{click.style(mark, fg=colour)}  {first}")
+    click.echo(f"{coloured(mark, colour)}  {first}")
     for line in rest:
         click.echo(f"{'':18}{line}")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from typing import Any
 
 import click
 
+from refti import progress
 from refti.cli.calibrate import calibrate
 from refti.cli.compare import compare
 from refti.cli.doctor import doctor
@@ -18,7 +20,7 @@ from refti.cli.report import report
 from refti.cli.reproduce import reproduce
 from refti.cli.run import run
 from refti.cli.status import status
-from refti.cli.stopping import SIGNALS, leave
+from refti.cli.stopping import STOPPING, leave
 from refti.cli.study import plan, script, worker
 from refti.cli.verify import verify
 from refti.cli.wording import in_command_line_words
@@ -60,25 +62,41 @@ for command in (
 
 def main() -> None:
     """Runs a command and ends with its exit code; errors are told without a traceback."""
-    SIGNALS.listen()
+    STOPPING.listen()
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
+    leave(STOPPING.run(_command, _stopped))
+
+
+def _command() -> int:
+    """Runs the command that was asked for; returns its exit code."""
     try:
-        code = commands(standalone_mode=False)
+        return int(commands(standalone_mode=False) or 0)
     except click.exceptions.Exit as done:
-        code = done.exit_code
+        return done.exit_code
     except (KeyboardInterrupt, click.Abort):
-        code = _tell(STOPPED_EARLY, "Interrupted", "Stopped; finished results are kept.")
+        return _stopped()
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
-        code = BAD_INPUT
+        return BAD_INPUT
     except click.ClickException as error:
-        code = _tell(BAD_INPUT, "UsageError", _usage(error))
+        return _tell(BAD_INPUT, "UsageError", _usage(error))
     except (RefTIError, OSError) as error:
-        if SIGNALS.heard and not isinstance(error, StoppedEarlyError):
-            # Of a compiler that Ctrl-C ended as well, and the like.
-            code = _tell(STOPPED_EARLY, "Interrupted", "Stopped; finished results are kept.")
-        else:
-            code = _tell_error(error)
-    leave(code)
+        # A compiler that Ctrl-C ended as well is no error of the program's.
+        return _stopped() if STOPPING.heard else _tell_error(error)
+
+
+def _stopped() -> int:
+    """Tells that the command was stopped, and where it was then."""
+    stage = next((display.stage for display in progress.shown()), "")
+    where = f" while {stage}" if stage else ""
+    message = f"Stopped{where}: no estimate yet. Finished results are kept."
+    return _tell(STOPPED_EARLY, "Interrupted", message, stage=stage or None)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *place: Any) -> None:
+    """Tells a warning in a line, without the place in the program that gave it."""
+    del category, place
+    say(f"refti: {message}")
 
 
 def _tell_error(error: RefTIError | OSError) -> int:

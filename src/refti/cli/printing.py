@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from refti.cli.wording import in_command_line_words
-from refti.progress import duration, terminal_width
+from refti.progress import clear_lines, duration, terminal_width
 
 if TYPE_CHECKING:
     from refti.results.comparison import Comparison
@@ -30,9 +31,15 @@ def say(message: str) -> None:
     """Tells something that is no result, on standard error; in one line where it is a log."""
     from refti.results.text import wrapped
 
+    clear_lines()
     if sys.stderr.isatty():
         message = "\n".join(wrapped(message, terminal_width(sys.stderr)))
     click.echo(message, err=True)
+
+
+def coloured(text: str, colour: str) -> str:
+    """The text in a colour, which click leaves out where there is no terminal."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, fg=colour)
 
 
 def print_results(
@@ -60,7 +67,7 @@ def _lines(name: str, result: Evidence, width: int, all_checks: bool) -> Iterato
     from refti.results.text import plus_minus, printable, wrapped
 
     low, high = result.interval()
-    verdict = click.style(result.verdict.shown, fg=COLOURS.get(result.verdict.value, "yellow"))
+    verdict = coloured(result.verdict.shown, COLOURS.get(result.verdict.value, "yellow"))
     value = f"log z = {plus_minus(result.value, result.error)}"
     interval = f"(95 %: {low:.4f} to {high:.4f})"
     title = f"{printable(name)}: "

@@ -15,7 +15,6 @@ import click
 import refti
 from refti.cli.exit_codes import verdict
 from refti.cli.printing import print_json
-from refti.cli.stopping import run_stoppable
 from refti.progress import Display, terminal_width
 
 if TYPE_CHECKING:
@@ -84,8 +83,7 @@ def reproduce(
     for name, study in studies.items():
         folder = output / (f"{name}-quick" if quick else name)
         with Display(quiet=quiet) as display:
-            work = partial(study, Work(folder, quick, seed, display))
-            found = run_stoppable(work, has_estimate=lambda: False, stopping=display.stop)
+            found = study(Work(folder, quick, seed, display))
         address = page.write(folder, found)
         trusted = trusted and found.trusted
         records[name] = asdict(replace(found, figures=())) | {"report": str(address)}

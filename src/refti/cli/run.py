@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -13,14 +14,13 @@ import click
 from refti.cli.exit_codes import BAD_INPUT, STOPPED_EARLY, verdict
 from refti.cli.printing import print_json, print_results, say
 from refti.cli.run_options import run_options
-from refti.cli.stopping import run_stoppable
-from refti.cli.study import executor_options, run_study_file
+from refti.cli.stopping import STOPPING
+from refti.cli.study import executor_options, progress_option, run_study_file
 from refti.cli.targets import (
     distinct_names,
     load_models,
     pair_with_data,
     require_files,
-    require_store,
 )
 from refti.cli.wording import in_command_line_words
 from refti.errors import RefTIError, SettingsError, StoppedEarlyError
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("targets", nargs=-1, required=True, metavar="FILE.py:MODEL|FILE.stan|STUDY.toml...")
+@progress_option
 @executor_options
 @run_options
 def run(
@@ -90,33 +91,35 @@ def run(
         raise SettingsError(f"--draws are those of one model; got {len(names)} models.")
     require_files(chosen, *draws, *([prior_program] if prior_program else []))
     folders = {name: _folder(store, name, len(names)) for name in names}
-    require_store(folders.values())
     for_stan = {"prior": prior_program, "check_prior": options["check_prior"]}
     for_stan |= {"uniform_priors": uniform_priors, "modernise": modernise}
     if solver_limit is not None:
         for_stan["solver_limit"] = solver_limit
     with Display(quiet=quiet) as display:
         settings = _settings(options, rungs, exponent)
-        try:
-            models = dict(zip(names, load_models(chosen, display, **for_stan), strict=True))
-        except KeyboardInterrupt:
-            message = f"Stopped while {display.stage}: no estimate yet."
-            raise StoppedEarlyError(message, display.stage) from None
+        _require_usable(folders.values())
+        models = dict(zip(names, load_models(chosen, display, **for_stan), strict=True))
         seeds = _seeds(settings.pop("seed"), names)
         settings["draws"] = list(draws) or None
         settings["executor"] = executor
-        done = _run_models(models, folders, seeds, display, settings)
-    return _tell(done, seeds, store, as_json=as_json, all_checks=checks)
+        done = _Done()
+        tell = partial(_tell, done, seeds, store, as_json=as_json, all_checks=checks)
+        STOPPING.forced = partial(_tell_forced, done, display, tell)
+        _run_models(models, folders, seeds, display, settings, done)
+    if not STOPPING.claim_last_word():
+        threading.Event().wait()  # the main thread has lost patience, and is telling it now
+    return tell()
 
 
 @dataclass
 class _Done:
-    """What came of the models: results, those refused or stopped, names of those kept."""
+    """What came of the models: results, the refused, the stopped, the kept, and the one at hand."""
 
     results: dict[str, Evidence] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
     stopped: dict[str, dict[str, Any]] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
+    running: str = ""
 
     @property
     def code(self) -> int:
@@ -165,6 +168,15 @@ def _settings(
     return settings
 
 
+def _require_usable(folders: Iterable[Path | None]) -> None:
+    """Raises StoreError if a run cannot be kept in a folder, before any model is loaded."""
+    from refti.run.store.directory import require_usable
+
+    for folder in folders:
+        if folder is not None:
+            require_usable(folder)
+
+
 def _folder(store: Path | None, name: str, models: int) -> Path | None:
     return store if store is None or models == 1 else store / name
 
@@ -182,24 +194,19 @@ def _run_models(
     seeds: Mapping[str, int],
     display: Display,
     settings: Mapping[str, Any],
-) -> _Done:
+    done: _Done,
+) -> None:
     """Runs one model after the other, until all are done or somebody says stop."""
     import refti
     from refti.checks.ended import Ended
 
-    done = _Done()
     for name, model in models.items():
+        done.running = name
         display.begin(name if len(models) > 1 else "")
-        work = partial(
-            refti.evidence,
-            model,
-            store=folders[name],
-            seed=seeds[name],
-            progress=display,
-            **settings,
-        )
         try:
-            result = run_stoppable(work, has_estimate=display.has_estimate, stopping=display.stop)
+            result = refti.evidence(
+                model, store=folders[name], seed=seeds[name], progress=display, **settings
+            )
         except (KeyboardInterrupt, StoppedEarlyError) as error:
             done.stopped[name] = _stop(error, display)
             if isinstance(error, KeyboardInterrupt):
@@ -214,7 +221,13 @@ def _run_models(
         if result.found.get("ended") == Ended.INTERRUPTED.value:
             break
         done.kept.append(name)
-    return done
+
+
+def _tell_forced(done: _Done, display: Display, tell: Callable[[], int]) -> int:
+    """Prints what there is while a run goes on that did not stop in time."""
+    done.stopped[done.running] = _stop(KeyboardInterrupt(), display)
+    display.clear()
+    return tell()
 
 
 def _stop(error: KeyboardInterrupt | RefTIError, display: Display) -> dict[str, Any]:
@@ -259,4 +272,6 @@ def _tell(
     if store is not None and done.kept:
         which = f": {', '.join(done.kept)}" if len(seeds) > 1 else ""
         say(f"Kept in {store}{which}.")
+    if store is not None and len(done.kept) + len(done.refused) < len(seeds):
+        say(f"Not finished in {store}: the same command goes on from there.")
     return done.code

@@ -1,9 +1,10 @@
 """Stopping: Ctrl-C and SIGTERM end a command alike, quickly, with what there is.
 
 Python hears signals in its main thread only, and not while that computes outside of Python, which
-a compilation does for half a minute. So runs go on in a thread of their own and the main thread
-waits. Told to stop, a run ends at its next safe point; one that does not get there in time is left
-behind, for it may not be broken off in the middle without the process crashing.
+a compilation does for half a minute; an exception raised there in the middle of an import or a
+callback crashes the process or is lost. So commands run in a thread of their own and the main
+thread waits. Told to stop, a run ends at its next safe point. A command that does not get there in
+time is left behind, with what there is by then.
 """
 
 from __future__ import annotations
@@ -17,69 +18,75 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from types import FrameType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
-from refti import interruption
+from refti import interruption, progress
 from refti.cli.tuning import TUNING
 
-Done = TypeVar("Done")
 
-
-class Signals:
-    """The signals that ask a command to stop, as KeyboardInterrupt in the main thread."""
+class Stopping:
+    """What the main thread waits for: the end of a command, or a signal that asks for it."""
 
     def __init__(self) -> None:
         self.heard = False
-        self.left_behind = False  # whether a run goes on that could not be waited for
+        self.forced: Callable[[], int] | None = None  # tells what there is, where it cannot wait
+        self._events: SimpleQueue[str] = SimpleQueue()
         self._last = -float("inf")
+        self._last_word = threading.Lock()
 
     def listen(self) -> None:
         """Has both signals end the command from now on."""
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._hear)
 
+    def run(self, command: Callable[[], int], give_up: Callable[[], int]) -> int:
+        """The exit code of the command, or of giving it up because it did not stop in time."""
+        done = self._start(command)
+        if self._events.get() == "signal":
+            patience = TUNING.seconds_to_conclude
+            if not any(display.has_estimate() for display in progress.shown()):
+                patience = TUNING.seconds_to_give_up
+            interruption.ask_to_end()
+            for display in progress.shown():
+                display.stop()
+            with contextlib.suppress(Empty):
+                self._events.get(timeout=patience)
+            if not done.done() and self.claim_last_word():
+                return (self.forced or give_up)()
+        return done.result()
+
+    def claim_last_word(self) -> bool:
+        """Whether the caller may print how the command ended: told to stop, the first one only."""
+        return not self.heard or self._last_word.acquire(blocking=False)
+
+    def _start(self, command: Callable[[], int]) -> Future[int]:
+        done: Future[int] = Future()
+
+        def fill() -> None:
+            try:
+                done.set_result(command())
+            except BaseException as error:
+                done.set_exception(error)
+            self._events.put("done")
+
+        before = threading.stack_size(TUNING.stack)
+        try:
+            threading.Thread(target=fill, name="refti command", daemon=True).start()
+        finally:
+            threading.stack_size(before)
+        return done
+
     def _hear(self, number: int, frame: FrameType | None) -> None:
         del number, frame
         now = time.monotonic()
         before, self._last, self.heard = self._last, now, True
         if now - before > TUNING.one_signal:
-            raise KeyboardInterrupt
+            self._events.put("signal")
 
 
-SIGNALS = Signals()
-
-
-def run_stoppable(
-    work: Callable[[], Done], *, has_estimate: Callable[[], bool], stopping: Callable[[], None]
-) -> Done:
-    """What the work returns, be it that it was told to stop and ended with what it had.
-
-    Args:
-        work: is run in a thread of its own.
-        has_estimate: whether the work has something that is worth waiting for.
-        stopping: is called when the work is told to stop.
-
-    Raises:
-        KeyboardInterrupt: it was told to stop, and had nothing yet or did not end in time.
-    """
-    if threading.current_thread() is not threading.main_thread():
-        return work()
-    interruption.forget()
-    done = _start(work)
-    try:
-        return done.result()
-    except KeyboardInterrupt:
-        if done.done():
-            return done.result()
-    interruption.ask_to_end()
-    stopping()
-    patience = TUNING.seconds_to_conclude if has_estimate() else TUNING.seconds_to_give_up
-    try:
-        return done.result(timeout=patience)
-    except (TimeoutError, KeyboardInterrupt):
-        SIGNALS.left_behind = not done.done()
-        raise KeyboardInterrupt from None
+STOPPING = Stopping()
 
 
 def leave(code: int) -> NoReturn:
@@ -87,7 +94,7 @@ def leave(code: int) -> NoReturn:
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
-    if not SIGNALS.heard:
+    if not STOPPING.heard:
         sys.exit(code)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -96,23 +103,6 @@ def leave(code: int) -> NoReturn:
     _wait_for_threads()
     # Not by way of Python's own end, which would wait for threads, and crash in some of them.
     os._exit(code)
-
-
-def _start(work: Callable[[], Done]) -> Future[Done]:
-    done: Future[Done] = Future()
-
-    def fill() -> None:
-        try:
-            done.set_result(work())
-        except BaseException as error:
-            done.set_exception(error)
-
-    before = threading.stack_size(TUNING.stack)
-    try:
-        threading.Thread(target=fill, name="refti run", daemon=True).start()
-    finally:
-        threading.stack_size(before)
-    return done
 
 
 def _end_pools() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from refti.cli.exit_codes import BAD_INPUT, TRUSTED, verdict
-from refti.cli.printing import print_json
+from refti.cli.printing import print_comparison, print_json, say
 from refti.errors import SettingsError
+from refti.progress import terminal_width
 
 if TYPE_CHECKING:
     from refti.study.running import StudyResult
@@ -28,11 +30,6 @@ def executor_options(command: Any) -> Any:
     """The options that say where models run."""
     for option in (
         click.option(
-            "--progress",
-            type=click.Choice(["auto", "rich", "plain", "json"]),
-            help="How the progress of a study is shown.",
-        ),
-        click.option(
             "--workers", type=click.IntRange(min=1), help="Processes; one a core if absent."
         ),
         click.option(
@@ -45,6 +42,13 @@ def executor_options(command: Any) -> Any:
     ):
         command = option(command)
     return command
+
+
+progress_option = click.option(
+    "--progress",
+    type=click.Choice(["auto", "rich", "plain", "json"]),
+    help="How the progress of a study is shown.",
+)
 
 
 def run_study_file(
@@ -114,10 +118,11 @@ def _print_study(done: StudyResult) -> None:
     from refti.results.text import printable
 
     for table in done.comparisons:
-        click.echo(f"{table}\n")
+        print_comparison(table, terminal_width(sys.stdout))
+        click.echo()
     for name, reason in done.failed.items():
-        click.echo(f"{printable(name)}: {reason}")
-    click.echo(f"Kept in {done.store}.")
+        say(f"{printable(name)}: {reason}")
+    say(f"Kept in {done.store}.")
 
 
 @click.command()
@@ -128,6 +133,10 @@ def plan(study: Path, executor: str | int | None, workers: int | None, as_json: 
     """Print the models of a study.toml and what they may cost, without running them.
 
     Models are made, and Stan programs compiled; nothing is sampled.
+
+    \b
+    Example:
+      refti plan study.toml --workers 4
     """
     from dataclasses import asdict
 
@@ -150,6 +159,11 @@ def worker(run: Path, shard: str, as_json: bool) -> int:
     """Work on a study's folder (or study.toml), a share of its models first, then what is left.
 
     Any number of workers may share a folder, on any machines that see it; none opens a port.
+
+    \b
+    Examples:
+      refti worker study.toml
+      refti worker runs --shard 3/16
     """
     import json
 
@@ -186,8 +200,22 @@ def worker(run: Path, shard: str, as_json: bool) -> int:
 @click.option("--cores", type=click.IntRange(min=1), default=1, show_default=True, help="A job.")
 @click.option("--memory", default="4G", show_default=True, help="A job.")
 @click.option("--time", default="12:00:00", show_default=True, help="A job.")
-def script(run: Path, slurm: bool, shards: int | None, cores: int, memory: str, time: str) -> int:
-    """Print a job array that works on a study's folder (or study.toml)."""
+@click.option("--json", "as_json", is_flag=True, help="Print the script as JSON.")
+def script(
+    run: Path,
+    slurm: bool,
+    shards: int | None,
+    cores: int,
+    memory: str,
+    time: str,
+    as_json: bool,
+) -> int:
+    """Print a job array that works on a study's folder (or study.toml).
+
+    \b
+    Example:
+      refti script study.toml --slurm --shards 16 > job.sh
+    """
     from refti.study.folder import open_study
     from refti.study.slurm import job_array
 
@@ -196,5 +224,8 @@ def script(run: Path, slurm: bool, shards: int | None, cores: int, memory: str, 
     study = open_study(run)
     jobs = shards or min(100, len(study.models))
     text = job_array(study.store, shards=jobs, cores=cores, memory=memory, time=time)
-    click.echo(text, nl=False)
+    if as_json:
+        print_json({"script": text})
+    else:
+        click.echo(text, nl=False)
     return TRUSTED

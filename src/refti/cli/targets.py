@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from refti.errors import ModelError, SettingsError, StoreError
+from refti.errors import ModelError, SettingsError
 
 if TYPE_CHECKING:
     from refti.models.model import Model
@@ -83,17 +83,6 @@ def require_files(targets: Sequence[Target], *others: Path) -> None:
     ]
     if missing:
         raise ModelError(f"There is no file {', '.join(dict.fromkeys(missing))}.")
-
-
-def require_store(folders: Iterable[Path | None]) -> None:
-    """Raises StoreError if a run cannot be kept in a folder, for it holds something else."""
-    for folder in folders:
-        if folder is None or not folder.exists() or (folder / "run.json").exists():
-            continue
-        if not folder.is_dir() or any(folder.iterdir()):
-            raise StoreError(
-                f"{folder} exists and holds no refti run. Choose an empty or new directory."
-            )
 
 
 def load_models(targets: Sequence[Target], report: Progress, **for_stan: Any) -> list[Model]:

@@ -14,7 +14,7 @@ from jaxtyping import Array, Float
 from refti.errors import ModelError
 from refti.models.batching import log_densities
 from refti.models.density import Density, ProductDensity, ValueOnlyDensity
-from refti.models.quantities import NOTHING_ELSE, Quantities
+from refti.models.quantities import NOTHING_ELSE, Quantities, data_digest
 from refti.models.recipe import Recipe
 from refti.models.rejections import Rejections
 from refti.models.space import Shaped, Space, SupportedSpace
@@ -235,8 +235,16 @@ class Model:
         return self._changed(recipe=recipe, no_recipe="")
 
     def with_quantities(self, quantities: Quantities) -> Model:
-        """The same model with more known of its draws and data."""
-        return self._changed(quantities=quantities)
+        """The same model with more known of its draws and data; its origin names the data."""
+        if not quantities.observed:
+            return self._changed(quantities=quantities)
+        known = {
+            "kind": self.source.split()[0],
+            "observed": {name: list(data.shape) for name, data in quantities.observed.items()},
+            "data_sha256": data_digest(quantities.observed),
+        }
+        origin = MappingProxyType({**known, **(self.origin or {})})
+        return self._changed(quantities=quantities, origin=origin)
 
     def _changed(self, **fields: Any) -> Model:
         changed = object.__new__(Model)

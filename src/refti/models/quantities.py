@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
@@ -31,6 +32,17 @@ class Quantities:
     derived: ByName | None = None
     observed: Mapping[str, np.ndarray] = field(default_factory=dict)
     log_likelihoods: ByName | None = None
+
+
+def data_digest(observed: Mapping[str, np.ndarray]) -> str:
+    """The sha256 of the data, whatever their names and order: of values and shapes alone."""
+    parts = sorted(
+        hashlib.sha256(
+            f"{values.shape}".encode() + np.asarray(values, np.float64).tobytes()
+        ).digest()
+        for values in observed.values()
+    )
+    return hashlib.sha256(b"".join(parts)).hexdigest()
 
 
 NOTHING_ELSE = Quantities()

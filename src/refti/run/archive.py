@@ -36,6 +36,7 @@ from refti.run.pilot import Peak, Pilot
 from refti.run.plan import Plan
 from refti.run.problem import Problem
 from refti.run.rounds import RunState
+from refti.run.users_draws import Judged
 from refti.sampling.block import Block, Rung
 from refti.sampling.kernels.base import Trace
 from refti.sampling.kernels.registry import KERNELS
@@ -54,6 +55,7 @@ RECORDS: dict[str, type] = {
         Block,
         Choice,
         Cost,
+        Judged,
         Leg,
         LegState,
         Links,

@@ -139,11 +139,12 @@ def _explore(problem: Problem, engine: Engine) -> RunState:
         ]
         engine = replace(engine, chains=pilots[0].chains)
         stage = "choosing coordinates and the reference"
+        engine.report(stage, 0, 1)
         if is_cut_up(problem, pilots[0], engine):
             engine, pilots[0] = choose_kernel(problem, pilots[0], engine)
             return RunState(problem, make_plan(problem, pilots, engine))
         reshaped = choose_coordinates(problem, pilots[0], engine)
-        pilots[0] = reshaped.pilot
+        pilots[0] = replace(reshaped.pilot, judged=pilots[0].judged)
         plan = make_plan(reshaped.problem, pilots, engine)
         return RunState(reshaped.problem, replace(plan, coordinates=reshaped.reason))
     except OutOfBudgetError:

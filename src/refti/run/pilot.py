@@ -13,7 +13,8 @@ from refti.errors import ModelError, SamplingError
 from refti.models.model import ValueAndGradient
 from refti.run.flattened import explore_flattened
 from refti.run.problem import End, Problem
-from refti.run.tuning import KERNEL_CHOICE, PILOT
+from refti.run.tuning import KERNEL_CHOICE, PILOT, USERS_DRAWS
+from refti.run.users_draws import Judged, beside_fresh_ones
 from refti.run.wide_densities import wide_densities
 from refti.sampling.block import Rung
 from refti.sampling.engine import Engine
@@ -74,6 +75,7 @@ class Pilot:
         cost_a_draw: evaluations for each of them.
         is_users: whether the draws are the user's.
         peak: how the highest point found stands to the draws, in the model's own coordinates.
+        judged: what draws of the user's are worth, where there are some.
     """
 
     modes: Modes
@@ -83,6 +85,7 @@ class Pilot:
     cost_a_draw: float = 0.0
     is_users: bool = False
     peak: Peak | None = None
+    judged: Judged | None = None
 
     @property
     def draws(self) -> np.ndarray:
@@ -187,6 +190,8 @@ def _search_modes(
         rng = engine.generator(GeneratorStream.WANDERERS, int(1 - end.lam))
         density, prior = wide_densities(end, evaluate, engine)
         most = evaluations_of(problem.settings.search, end.model.dim)
+        if isinstance(problem.settings.search, str) and problem.judged_alone.agree:
+            most = round(USERS_DRAWS.search_share * most)
         modes = find_modes(density, starts, rng, evaluations=most, prior=prior)
     else:
         modes = find_modes_by_values(evaluate, starts, partial(explore_flattened, end, engine))
@@ -293,8 +298,11 @@ def _draw(end: End, modes: Modes, rung: Rung, blocks: int, engine: Engine, made:
 def _from_users_draws(
     problem: Problem, end: End, modes: Modes, evaluate: ValueAndGradient, engine: Engine
 ) -> Pilot:
-    """The user's draws, after chains begun at them were seen to stay among them."""
-    users = problem.posterior_draws
+    """The user's draws, after chains begun at them were seen to stay among them.
+
+    Where something is wrong with them the pilot is that of these chains.
+    """
+    users, judged = problem.posterior_draws, problem.judged_alone
     assert users is not None
     picks = engine.generator(GeneratorStream.POSTERIOR_DRAWS).permutation(len(users))[
         : 4 * engine.chains
@@ -308,10 +316,25 @@ def _from_users_draws(
         start[: len(others)] = others
     rung = place_chains(end.leg, end.lam, start, whitening_of(users), engine)
     key = engine.key(KeyStream.PILOT_WARM_UP, int(end.lam))
-    rung = warm_up(end.leg, rung, problem.warmup, key, engine)
+    shorter = judged.agree and problem.settings.warmup is None and end.leg.has_gradient
+    iterations = USERS_DRAWS.warmup if shorter else problem.warmup
+    rung = warm_up(end.leg, rung, iterations, key, engine)
     fresh = _draw(end, modes, rung, PILOT.blocks_to_compare, engine)
-    _require_likeness(values[np.isfinite(values)], fresh.log_density)
-    return Pilot(modes, rung, users[None], np.zeros((1, len(users))), is_users=True)
+    each = problem.users_chains.shape[1]
+    settled = np.isfinite(values) & (picks % each >= each // 2)  # warm-up is another fault
+    if settled.any():
+        _require_likeness(values[settled], fresh.log_density)
+    names = end.model.space.coordinates
+    if not modes.are_separate and not judged.faults:
+        differing = beside_fresh_ones(problem.users_chains, fresh.x, names)
+        judged = replace(judged, faults=(*judged.faults, *differing))
+    if judged.faults:
+        blocks = PILOT.blocks if end.leg.has_gradient else PILOT.blocks_by_values
+        pilot = _draw(end, modes, fresh.rung, blocks, engine, PILOT.blocks_to_compare)
+        return replace(pilot, judged=judged)
+    fresh_rung = fresh.rung if shorter else rung
+    none_yet = np.zeros((1, len(users)))
+    return Pilot(modes, fresh_rung, users[None], none_yet, is_users=True, judged=judged)
 
 
 def _require_spread(end: End, pilot: Pilot) -> None:

@@ -17,6 +17,7 @@ from refti.references import registry
 from refti.results.result import Evidence, LogRatio
 from refti.run.settings import Settings
 from refti.run.tuning import PILOT
+from refti.run.users_draws import Judged, judge_alone
 from refti.sampling.engine import Engine
 from refti.sampling.evaluation import value_and_gradient
 
@@ -55,8 +56,9 @@ class Problem:
         kind: of the result.
         given: the models as they were given: one, or the numerator and the denominator.
         settings: what was asked for.
-        posterior_draws: the user's, x[draw, dim], or None.
+        posterior_draws: the user's, x[draw, dim], one chain after the other, or None.
         way: the map in whose latent coordinates the models are seen, or None for their own.
+        posterior_chains: how many chains the user's draws came in.
     """
 
     kind: type[Evidence] | type[LogRatio]
@@ -64,6 +66,7 @@ class Problem:
     settings: Settings
     posterior_draws: np.ndarray | None = None
     way: Map | None = None
+    posterior_chains: int = 1
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
@@ -82,6 +85,19 @@ class Problem:
     def model(self) -> Model:
         """The model whose posterior stands at the end of the path."""
         return self.models[0]
+
+    @property
+    def users_chains(self) -> np.ndarray:
+        """The user's draws, x[chain, draw, dim]."""
+        assert self.posterior_draws is not None
+        return self.posterior_draws.reshape(self.posterior_chains, -1, self.model.dim)
+
+    @cached_property
+    def judged_alone(self) -> Judged:
+        """What the user's draws say of themselves; nothing where there are none."""
+        if self.posterior_draws is None:
+            return Judged(0, 0, 0.0, float("inf"))
+        return judge_alone(self.users_chains, self.given[0].space.coordinates)
 
     @cached_property
     def known_path(self) -> Path | None:

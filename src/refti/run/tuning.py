@@ -188,6 +188,24 @@ class SpreadTuning:
 
 
 @dataclass(frozen=True)
+class UsersDrawsTuning:
+    """What posterior draws must be to take the place of the pilot's, and what they save."""
+
+    fewest: float = tuned(100.0, "effective draws to which a reference is fitted")
+    most_r_hat: float = tuned(1.05, "of coordinates of draws that are the same all along")
+    fewest_a_chain: int = tuned(50, "of whose first tenth something can be said")
+    most_distance: float = tuned(
+        6.0, "errors between draws that are alike, in the worst of a thousand coordinates"
+    )
+    other_width: float = tuned(1.5, "times as wide, from which draws count as narrow or wide")
+    other_place: float = tuned(0.5, "standard deviations away, from which they are elsewhere")
+    search_share: float = tuned(
+        0.2, "of the search for modes that is left to do where draws agree about the posterior"
+    )
+    warmup: int = tuned(75, "iterations of chains that begin at draws: they learn their steps")
+
+
+@dataclass(frozen=True)
 class GroupsTuning:
     """What a result keeps of the posterior beside the parameters."""
 
@@ -216,5 +234,6 @@ FRESH_STARTS = FreshStartsTuning()
 WITNESS = WitnessTuning()
 STORE = StoreTuning()
 SPREAD = SpreadTuning()
+USERS_DRAWS = UsersDrawsTuning()
 GROUPS = GroupsTuning()
 SHOWN = ShownTuning()

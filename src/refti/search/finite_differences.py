@@ -65,7 +65,9 @@ def find_mode_by_values(evaluate: ValueAndGradient, start: np.ndarray) -> tuple[
     size = np.abs(curvature).max()
     unlike = np.abs(fine - np.diag(curvature)).max() / size if size > 0 else np.inf
     inverse = np.linalg.inv(spread)
-    return Mode(origin, value, inverse.T @ curvature @ inverse, float(unlike)), spread
+    with np.errstate(all="ignore"):  # next to a density that is zero all around
+        matrix = inverse.T @ curvature @ inverse
+    return Mode(origin, value, matrix, float(unlike)), spread
 
 
 def _half_nat_reach(

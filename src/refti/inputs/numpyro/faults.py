@@ -83,11 +83,15 @@ def structure_changes(one: Mapping[str, str], other: Mapping[str, str]) -> list[
 def _discrete(name: str, site: Site) -> str | None:
     if not (is_latent(site) and site["fn"].support.is_discrete):
         return None
-    enumerated = " and refti does not enumerate" if "enumerate" in site["infer"] else ""
+    by_hand = (
+        f'sum "{name}" out of the model, for example with '
+        "numpyro.distributions.MixtureSameFamily, or give its values by obs="
+    )
+    if site["fn"].has_enumerate_support:
+        by_hand = "run pip install funsor, with which refti sums it out, or " + by_hand
     return (
         f'Latent site "{name}" is discrete ({family(site)}). Evidence needs a density over '
-        f'continuous parameters{enumerated}: sum "{name}" out of the model, for example with '
-        "numpyro.distributions.MixtureSameFamily, or give its values by obs=."
+        f"continuous parameters: {by_hand}."
     )
 
 

@@ -23,11 +23,19 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Call:
-    """A NumPyro model with its arguments, which can be run at given values of its latents."""
+    """A NumPyro model with its arguments, which can be run at given values of its latents.
+
+    Attributes:
+        function: the model.
+        args: its arguments.
+        kwargs: those given by name.
+        summed_out: discrete sites that are no parameters; runs have one of their values, unseen.
+    """
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
+    summed_out: frozenset[str] = frozenset()
 
     def run(self, value_of: Callable[[Site], Any], seed: Any = 0) -> dict[str, Site]:
         """All sites by name, in the order of the model, the latents at the values given.
@@ -35,17 +43,28 @@ class Call:
         The seed serves the statements that have no value otherwise. It stands outside, so that
         no random number is drawn for those that have one.
         """
-        fixed = handlers.substitute(
-            self.function,
-            substitute_fn=lambda site: value_of(site) if is_latent(site) else None,
-        )
-        return handlers.trace(handlers.seed(fixed, seed)).get_trace(*self.args, **self.kwargs)
+
+        def value(site: Site) -> Any:
+            if not is_latent(site):
+                return None
+            return _last_value(site) if site["name"] in self.summed_out else value_of(site)
+
+        seeded = handlers.seed(handlers.substitute(self.function, substitute_fn=value), seed)
+        if self.summed_out:
+            seeded = handlers.block(seeded, hide=list(self.summed_out))
+        return handlers.trace(seeded).get_trace(*self.args, **self.kwargs)
 
     def outline(self, read: Callable[[dict[str, Site]], T], value_of: Callable[[Site], Any]) -> T:
         """What is read off the sites of a run in which nothing is computed."""
         found: list[T] = []
         jax.eval_shape(lambda: found.append(read(self.run(value_of))))
         return found[0]
+
+
+def _last_value(site: Site) -> Any:
+    """The last value of a discrete site's finite support, in the shape of the site."""
+    last = site["fn"].enumerate_support(expand=False)[-1]
+    return jnp.broadcast_to(jnp.reshape(last, site["fn"].event_shape), site["fn"].shape())
 
 
 def at_random(rng: np.random.Generator, radius: float) -> Callable[[Site], Any]:

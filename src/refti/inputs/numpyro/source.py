@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import jax
@@ -15,6 +17,7 @@ from jax.extend.core import ClosedJaxpr
 from jaxtyping import Array, Float
 
 from refti.errors import ModelError
+from refti.inputs.numpyro.enumeration import sites_to_sum_out, summed_log_density
 from refti.inputs.numpyro.faults import doubts, faults, structure
 from refti.inputs.numpyro.quantities import read_quantities
 from refti.inputs.numpyro.sites import (
@@ -28,7 +31,7 @@ from refti.inputs.numpyro.sites import (
     of_kind,
 )
 from refti.inputs.numpyro.space import Latent, NumPyroSpace, latents
-from refti.inputs.numpyro.trial import try_model
+from refti.inputs.numpyro.trial import Trial, try_model
 from refti.inputs.numpyro.tuning import TUNING
 from refti.models.density import Density, ProductDensity, to_density, trace
 from refti.models.exact_edges import keep_edges
@@ -44,7 +47,8 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
     transforms. Their log probabilities and the Jacobians are the prior, observed sites the
     likelihood. A `numpyro.factor` may be anything; it counts as part of the prior, so that the
     check that the prior integrates to one tries it too. Scales, masks and reparametrisations by
-    handlers are respected; the Jacobian of a scaled site is not scaled.
+    handlers are respected; the Jacobian of a scaled site is not scaled. Discrete latent sites over
+    finitely many values are summed out, where the package funsor is installed.
 
     The function is run here, and never again: what it read from outside is fixed from then on.
 
@@ -56,12 +60,17 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
     call = _check_call(model, args, kwargs)
     with jax.enable_x64(True):
         outline = _run_users_function(lambda: _outline(call))
+        if outline.discrete:
+            call = replace(call, summed_out=outline.discrete)
+            outline = _run_users_function(lambda: _outline(call))
         _require_no_faults(outline.faults)
         space = NumPyroSpace(call, outline.latents)
         trial = _run_users_function(lambda: try_model(space, outline.structure))
         _require_no_faults(trial.faults)
         for doubt in (*outline.doubts, *trial.doubts):
             warnings.warn(doubt, stacklevel=2)
+        if call.summed_out:
+            return _with_sites_summed_out(space, outline, trial)
         prior = _trace_factor(space, ("latent", "factor"))
         warn_of_32_bits(prior, "The prior of the NumPyro model", stacklevel=3)
         prior = keep_edges(prior)
@@ -80,6 +89,37 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
             recipe=Recipe(f"{__name__}:from_numpyro", (call.function, *call.args), call.kwargs),
         )
         return made.with_quantities(read_quantities(space, trial.start))
+
+
+def _with_sites_summed_out(space: NumPyroSpace, outline: _Outline, trial: Trial) -> Model:
+    """The model whose discrete sites are summed out of its density.
+
+    What each observation adds to the likelihood depends on them, and so may deterministics, so
+    that neither is given in results.
+    """
+
+    def traced(with_data: bool) -> Density:
+        def log_density(x: Float[Array, " dim"]) -> Float[Array, ""]:
+            return summed_log_density(space, x, with_data=with_data)
+
+        dim = len(space.coordinates)
+        return to_density(_run_users_function(lambda: trace(log_density, dim)))
+
+    call = space.call
+    made = Model.assembled(
+        space,
+        traced(True),
+        prior=traced(False) if "observed" in outline.kinds else None,
+        start=trial.start,
+        source=f"NumPyro {numpyro.__version__}, {_listed(call.summed_out)} summed out by funsor",
+        recipe=Recipe(f"{__name__}:from_numpyro", (call.function, *call.args), call.kwargs),
+    )
+    known = read_quantities(space, trial.start)
+    return made.with_quantities(replace(known, derived=None, log_likelihoods=None))
+
+
+def _listed(names: frozenset[str]) -> str:
+    return ", ".join(f'"{name}"' for name in sorted(names))
 
 
 def _check_call(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
@@ -109,18 +149,19 @@ class _Outline(NamedTuple):
     """What the statements of a model show before anything is computed."""
 
     faults: list[str]
-    doubts: list[str]
-    kinds: set[Kind | None]
-    structure: dict[str, str]
-    latents: dict[str, Latent]
+    doubts: Sequence[str] = ()
+    kinds: frozenset[Kind | None] = frozenset()
+    structure: Mapping[str, str] = MappingProxyType({})
+    latents: Mapping[str, Latent] = MappingProxyType({})
+    discrete: frozenset[str] = frozenset()  # sites that can be summed out, if there are any
 
 
 def _outline(call: Call) -> _Outline:
     def read(sites: dict[str, Site]) -> _Outline:
-        found = faults(sites)
-        if found:
-            return _Outline(found, [], set(), {}, {})
-        kinds = {kind(site) for site in sites.values()}
+        found, discrete = faults(sites), sites_to_sum_out(sites)
+        if found or discrete:
+            return _Outline(found, discrete=discrete)
+        kinds = frozenset(kind(site) for site in sites.values())
         return _Outline([], [*doubts(sites)], kinds, structure(sites), latents(sites))
 
     return call.outline(read, at_random(np.random.default_rng(1), TUNING.radius))

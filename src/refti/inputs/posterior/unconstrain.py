@@ -10,9 +10,13 @@ from refti.inputs.posterior.rounding import undo_rounding
 from refti.models.model import Model
 
 
-def unconstrain_draws(model: Model, draws: Posterior) -> np.ndarray:
-    """The user's posterior draws as x[draw, dim]. Raises ModelError if they are not the model's."""
+def unconstrain_draws(model: Model, draws: Posterior) -> tuple[np.ndarray, int]:
+    """The user's posterior draws as x[draw, dim], and how many chains follow one another in them.
+
+    Raises ModelError if they are not the model's.
+    """
     flat: dict[str, np.ndarray] = {}
+    chains: set[int] = set()
     faults = []
     arrays = read_draws(draws, model.parameters)
     for name, parameter in model.parameters.items():
@@ -24,6 +28,7 @@ def unconstrain_draws(model: Model, draws: Posterior) -> np.ndarray:
                 f"*{parameter.shape}] or [chain, draw, *{parameter.shape}]."
             )
         else:
+            chains.add(values.shape[0] if lead == 2 else 1)
             flat[name] = undo_rounding(values.reshape(-1, *parameter.shape))
     if len({len(values) for values in flat.values()}) > 1:
         faults.append("draws= holds different numbers of draws for different parameters.")
@@ -44,4 +49,4 @@ def unconstrain_draws(model: Model, draws: Posterior) -> np.ndarray:
             f"draws= must be draws that differ; got {len(x)} of which unconstrained coordinate "
             f"{int(constant[0])} is the same in all. Give posterior draws, or leave draws= out."
         )
-    return x
+    return x, chains.pop() if len(chains) == 1 else 1

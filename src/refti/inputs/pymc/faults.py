@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from refti.errors import ModelError
+from refti.inputs.pymc.discrete import discrete_names
 from refti.inputs.pymc.graph import ancestors
 
 IMPROPER = ("FlatRV", "HalfFlatRV")
 
 
-def require_integrable(model: Any) -> None:
-    """Raises ModelError, with all faults together, if what was given cannot have an evidence."""
+def require_pymc_model(model: object) -> None:
+    """Raises ModelError if PyMC is not installed, or this is none of its models."""
     try:
         import pymc
     except ImportError as missing:
@@ -24,6 +26,10 @@ def require_integrable(model: Any) -> None:
             f"Expected a pymc.Model; got {type(model).__name__}. Write "
             "`with pymc.Model() as model: ...`, then refti.from_pymc(model)."
         )
+
+
+def require_integrable(model: Any) -> None:
+    """Raises ModelError, with all faults together, if what was given cannot have an evidence."""
     if not model.free_RVs:
         raise ModelError(
             "The model has no free variables, so there is nothing to integrate over. Give the "
@@ -41,13 +47,21 @@ def require_integrable(model: Any) -> None:
 
 
 def _discrete(model: Any) -> list[str]:
-    names = [rv.name for rv in model.free_RVs if not rv.dtype.startswith("float")]
-    if not names:
-        return []
-    return [
-        f"Discrete free variables: {_listed(names)}. Evidence needs a density over continuous "
-        "parameters: sum them out first, with pymc_extras.marginalize(model, [...]) or by hand."
-    ]
+    faults = []
+    finite, others = (discrete_names(model, finite=which) for which in (True, False))
+    if finite:
+        faults.append(
+            f"Discrete free variables: {_listed(finite)}. Evidence needs a density over continuous "
+            "parameters: run pip install pymc-extras, with which refti sums them out, or write "
+            "them as a mixture."
+        )
+    if others:
+        faults.append(
+            f"Discrete free variables of infinitely many values: {_listed(others)}. Evidence needs "
+            "a density over continuous parameters: sum them out by hand, such as by a "
+            "negative binomial for a Poisson of gamma rate."
+        )
+    return faults
 
 
 def _improper(model: Any) -> list[str]:
@@ -137,5 +151,5 @@ def _kind(variable: Any) -> str:
     return type(variable.owner.op).__name__ if variable.owner is not None else ""
 
 
-def _listed(names: list[str | None]) -> str:
+def _listed(names: Sequence[str | None]) -> str:
     return ", ".join(f'"{name}"' for name in dict.fromkeys(names) if name)

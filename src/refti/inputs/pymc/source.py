@@ -18,8 +18,9 @@ from refti.inputs.pymc.agreement import (
 from refti.inputs.pymc.backends import TITLES, Backend, density
 from refti.inputs.pymc.by_values import by_values
 from refti.inputs.pymc.constants import Correction, corrections
-from refti.inputs.pymc.faults import require_integrable
-from refti.inputs.pymc.graph import Graphs, read_graphs
+from refti.inputs.pymc.discrete import sum_out_discrete
+from refti.inputs.pymc.faults import require_integrable, require_pymc_model
+from refti.inputs.pymc.graph import Graphs, all_digits, read_graphs
 from refti.inputs.pymc.quantities import read_quantities
 from refti.inputs.pymc.space import PymcSpace
 from refti.inputs.python.source import RejectionCounter
@@ -38,7 +39,8 @@ def from_pymc(model: Any, *, backend: Literal["auto", "jax", "numba"] = "auto") 
     likelihood is that of the observed variables times the potentials, whatever those were meant
     for: so the prior is one that integrates to one, which is checked, and power posteriors heat
     the potentials with the data. Constants of priors that PyMC is known to have wrong (those of
-    LKJ priors, the share of an order) are put right, with a warning that says so.
+    LKJ priors, the share of an order) are put right, with a warning that says so. Discrete free
+    variables over finitely many values are summed out, where pymc-extras is installed.
 
     Before it is returned, the model is compared with PyMC's own values and their differences at a
     few points. What was chosen, and why, is told in the result's `source`.
@@ -52,10 +54,13 @@ def from_pymc(model: Any, *, backend: Literal["auto", "jax", "numba"] = "auto") 
     """
     if backend not in ("auto", "jax", "numba"):
         raise ModelError(f'backend= must be "auto", "jax" or "numba"; got {backend!r}.')
-    require_integrable(model)
+    require_pymc_model(model)
     with _quiet():
-        graphs, space, own = _read(model)
-        mended = list(corrections(model))
+        continuous = sum_out_discrete(model)
+        require_integrable(continuous)
+        graphs, space, own = _read(continuous)
+        with all_digits():
+            mended = list(corrections(continuous))
         graphs, own = _corrected(graphs, own, sum(one.nats for one in mended))
         tried: list[str] = []
         for name in BACKENDS if backend == "auto" else (backend,):
