@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from threadpoolctl import threadpool_limits
+
 from refti.errors import CompareError, SettingsError, StoreError
 from refti.plots import drawing
 from refti.reports.data import Group, group_runs
@@ -111,7 +113,9 @@ def report(
             "Prior must have one weight for every model reported; expected "
             f"{list_names(sorted(names))}; got {list_names(prior)}. Leave it out for equal weights."
         )
-    page = make_page(read, unread, prior=prior, title=title)
+    # One thread: the last bits, and so the bytes, must not depend on how many cores there are.
+    with threadpool_limits(limits=1):
+        page = make_page(read, unread, prior=prior, title=title)
     if browser is None:
         write_bytes(file, page.encode())
     else:
