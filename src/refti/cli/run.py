@@ -14,7 +14,7 @@ from refti.cli.exit_codes import BAD_INPUT, STOPPED_EARLY, verdict
 from refti.cli.printing import print_json, print_results, say
 from refti.cli.run_options import run_options
 from refti.cli.stopping import run_stoppable
-from refti.cli.study import executor_options, run_study_file
+from refti.cli.study import executor_options, progress_option, run_study_file
 from refti.cli.targets import (
     distinct_names,
     load_models,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("targets", nargs=-1, required=True, metavar="FILE.py:MODEL|FILE.stan|STUDY.toml...")
 @executor_options
+@progress_option
 @run_options
 def run(
     targets: tuple[str, ...],

@@ -28,11 +28,6 @@ def executor_options(command: Any) -> Any:
     """The options that say where models run."""
     for option in (
         click.option(
-            "--progress",
-            type=click.Choice(["auto", "rich", "plain", "json"]),
-            help="How the progress of a study is shown.",
-        ),
-        click.option(
             "--workers", type=click.IntRange(min=1), help="Processes; one a core if absent."
         ),
         click.option(
@@ -45,6 +40,15 @@ def executor_options(command: Any) -> Any:
     ):
         command = option(command)
     return command
+
+
+def progress_option(command: Any) -> Any:
+    """The option that says how progress is shown."""
+    return click.option(
+        "--progress",
+        type=click.Choice(["auto", "rich", "plain", "json"]),
+        help="How the progress of a study is shown.",
+    )(command)
 
 
 def run_study_file(
