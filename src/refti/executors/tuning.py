@@ -20,6 +20,9 @@ class ExecutorsTuning:
     connect_seconds: float = tuned(
         8.0, "a scheduler that has not answered by then is not there; users are told within 10 s"
     )
+    growth_bytes: float = tuned(
+        2e9, "by which a process may grow before it is replaced; loky's 3e8 is what JAX alone takes"
+    )
     parent_seconds: float = tuned(
         0.5, "between two looks of a worker at whether the process that started it still lives"
     )
