@@ -59,7 +59,7 @@ def main(
             with tempfile.TemporaryDirectory() as folder:
                 study = write_study(Path(folder), models, kept=100, warmup=100)
                 left = drivers_killed - score.driver_kills
-                _disturb(study, place, chance, seconds, score, min(left, 2))
+                _disturb(study, place, chance, seconds, score, min(left, 2), workers_killed)
                 found = bits(refti.run_study(study, executor=None))
                 same &= found == wanted
                 log = (study.parent / "study-runs" / "events.jsonl").read_text().splitlines()
@@ -73,9 +73,15 @@ def main(
 
 
 def _disturb(
-    study: Path, place: str, chance: random.Random, seconds: float, score: Score, drivers: int
+    study: Path,
+    place: str,
+    chance: random.Random,
+    seconds: float,
+    score: Score,
+    drivers: int,
+    most: int,
 ) -> None:
-    """Runs a study to its end, killing its workers, and so many of its drivers."""
+    """Runs a study to its end, killing its workers (at most so many) and some of its drivers."""
     while True:
         kill_driver = drivers > 0
         drivers -= kill_driver
@@ -91,7 +97,7 @@ def _disturb(
                 return
             except subprocess.TimeoutExpired:
                 workers = _workers(driver.pid)
-                if workers:
+                if workers and score.worker_kills < most:
                     score.worker_kills += _kill(chance.choice(workers))
         score.driver_kills += _kill(driver.pid)
         driver.wait()

@@ -9,7 +9,7 @@ import threading
 import time
 from pathlib import Path
 
-from refti.errors import ModelError
+from refti.errors import ModelError, NotTrustedError
 
 
 def square(number: int) -> int:
@@ -36,6 +36,8 @@ def fail(kind: str) -> None:
     """Fails in one of several ways."""
     if kind == "ours":
         raise ModelError("This model is bad.")
+    if kind == "carries":
+        raise NotTrustedError("It is not to be trusted.", object())
     if kind == "exit":
         sys.exit("no more")
     if kind == "unsendable":
@@ -75,3 +77,15 @@ def announce_and_sleep(file: str, seconds: float) -> None:
     Path(file).with_suffix(".new").write_text(str(os.getpid()))
     Path(file).with_suffix(".new").replace(file)
     time.sleep(seconds)
+
+
+class UnreadableValue:
+    """A value that can be sent and cannot be read."""
+
+    def __reduce__(self) -> tuple[type, tuple[str]]:
+        return int, ("no number",)
+
+
+def unreadable_value() -> object:
+    """A value that cannot be read where it arrives."""
+    return UnreadableValue()

@@ -67,10 +67,11 @@ def test_only_what_is_not_done_is_sent(two_processes: Supervisor, tmp_path: Path
 @pytest.mark.parametrize("executor", ["in process", "processes"])
 def test_a_task_that_fails_does_not_stop_the_others(executor: str, two_processes: Supervisor):
     supervisor = two_processes if executor == "processes" else Supervisor()
-    kinds = ("ours", "exit", "unsendable", "other")
+    kinds = ("ours", "carries", "exit", "unsendable", "other")
     tasks = [Task(kind, worker_tasks.fail, (kind,)) for kind in kinds] + squares(5)
     done = outcomes(supervisor, tasks)
-    assert len(done) == 9
+    assert len(done) == 10
+    assert "not to be trusted" in str(done["carries"].error)
     assert isinstance(done["ours"].error, ModelError)
     assert "This model is bad." in str(done["ours"].error)
     assert "something else" in str(done["other"].error)
@@ -81,9 +82,11 @@ def test_a_task_that_fails_does_not_stop_the_others(executor: str, two_processes
 def test_what_cannot_be_sent_is_told(two_processes: Supervisor):
     lock = threading.Lock()
     back = Task("back", worker_tasks.unsendable_value)
-    done = outcomes(two_processes, [Task("there", worker_tasks.square, (lock,)), back])  # type: ignore[arg-type]
+    unread = Task("unread", worker_tasks.unreadable_value)
+    done = outcomes(two_processes, [Task("there", worker_tasks.square, (lock,)), back, unread])  # type: ignore[arg-type]
     assert "there cannot be sent" in str(done["there"].error)
     assert "cannot pickle" in str(done["back"].error)
+    assert "What unread sent cannot be read" in str(done["unread"].error)
 
 
 def test_a_lost_worker_is_replaced_and_only_what_had_begun_is_charged(tmp_path: Path):

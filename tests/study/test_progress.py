@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from refti.study.events import ModelState, last_events, state_in_folder, state_of_receipt
+from refti.study.events import ModelState, state_in_folder, state_of_receipt
 from refti.study.read import Study
 from refti.study.showing import json_lines, plain_lines, showing
 
@@ -38,12 +38,13 @@ def test_a_model_without_a_log_is_running(tmp_path: Path):
 def test_the_last_that_is_known_is_told(tmp_path: Path):
     begin(
         tmp_path,
-        {"time": 100.0, "stage": "pilot"},
-        {"time": 110.0, "stage": "round", "round": 2, "log_z": -3.0, "error": 0.2},
+        {"event": "stage", "time": 100.0, "stage": "pilot"},
+        {"event": "stage", "time": 105.0, "stage": "exchange"},
+        {"event": "round", "time": 110.0, "round": 2, "log_z": -3.0, "error": 0.2},
         "not json",
         "[" * 5_000,
         3,
-        {"time": 120.0, "stage": "exchange", "error": "nan", "log_z": None},
+        {"event": "round", "time": 120.0, "error": "nan", "log_z": None},
         '{"time": 130, "stage": "cut o',
     )
     state = state_in_folder(SPEC, tmp_path)
@@ -51,13 +52,6 @@ def test_the_last_that_is_known_is_told(tmp_path: Path):
     # Half the error takes four times the draws: three times what was spent is to come.
     assert state.seconds_left == pytest.approx(60)
     assert state.words() == "exchange, round 2, log z = -3.00 ± 0.20, about 60 s left"
-
-
-def test_only_the_end_of_a_long_log_is_read(tmp_path: Path):
-    begin(tmp_path, *({"time": n, "stage": "round", "round": n} for n in range(5000)))
-    events = last_events(tmp_path / "a-1" / "events.jsonl")
-    assert len(events) < 1000
-    assert events[-1]["round"] == 4999
 
 
 def test_lines_for_logs(capsys: pytest.CaptureFixture[str]):

@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("targets", nargs=-1, required=True, metavar="FILE.py:MODEL|FILE.stan|STUDY.toml...")
-@progress_option
 @executor_options
+@progress_option
 @run_options
 def run(
     targets: tuple[str, ...],

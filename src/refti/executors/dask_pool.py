@@ -26,7 +26,6 @@ class DaskPool:
 
     def __init__(self, client: Any, *, own: tuple[Any, ...] = (), counts_itself: bool = True):
         self._client = client
-        self._executor = client.get_executor(pure=False)
         self._own = own
         self.marks = self.mends_itself = not counts_itself
 
@@ -36,15 +35,38 @@ class DaskPool:
         return max(1, sum(self._client.nthreads().values()))
 
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
-        """Sends a call."""
-        return self._executor.submit(function, *arguments)
+        """Sends a call.
+
+        Not by Dask's own executor: its futures wait for ever where a worker dies while what it
+        computed is being fetched.
+        """
+        answer: Future[Any] = Future()
+        answer.set_running_or_notify_cancel()
+        sent = self._client.submit(function, *arguments, pure=False)
+        sent.add_done_callback(lambda done: self._fetch(done, answer))
+        return answer
+
+    def _fetch(self, done: Any, answer: Future[Any]) -> None:
+        """Hands on what a call gave; what died with its worker is computed again by Dask."""
+        error: BaseException = TimeoutError("what it gave cannot be fetched")
+        for _ in range(TUNING.fetches):
+            try:
+                answer.set_result(done.result(timeout=TUNING.fetch_seconds))
+                return
+            except (OSError, TimeoutError) as lost:
+                error = lost
+            except BaseException as final:
+                error = final
+                break
+        answer.set_exception(error)
 
     def is_loss(self, error: BaseException) -> bool:
         """Whether the worker, or the scheduler, is gone."""
         from distributed import KilledWorker
         from distributed.client import FutureCancelledError
 
-        return isinstance(error, KilledWorker | FutureCancelledError | CancelledError)
+        lost = KilledWorker | FutureCancelledError | CancelledError | OSError | TimeoutError
+        return isinstance(error, lost)
 
     def close(self, *, at_once: bool = False) -> None:
         """Closes what was opened here; a client that the user gave stays open."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from concurrent.futures import CancelledError, Future
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from queue import SimpleQueue
 from threading import Lock, Thread
@@ -13,7 +14,7 @@ from typing import Any
 import cloudpickle
 
 from refti import errors
-from refti.errors import ExecutorError, NotTrustedError, RefTIError
+from refti.errors import ExecutorError, RefTIError
 from refti.executors.markers import Markers
 from refti.executors.pools import Pool
 from refti.executors.task import Spread, Task
@@ -89,7 +90,13 @@ class Dispatcher:
                 self._pending.append(sent)
             else:
                 self._in_flight.discard(sent)
-                self._hear(sent, done)
+                try:
+                    self._hear(sent, done)
+                except Exception as error:  # nobody may wait for ever for this thread
+                    reason = f"{type(error).__name__}: {error}"
+                    _fail(
+                        sent, ExecutorError(f"What {sent.task.name} sent cannot be read: {reason}.")
+                    )
             while self._pending and len(self._in_flight) < self.workers * TUNING.ahead:
                 self._send(self._pending.popleft())
 
@@ -178,8 +185,9 @@ def _restored(failure: Failure, name: str) -> RefTIError:
         f"{name} failed in a worker: {failure.kind}: {failure.message}"
     )
     kind = getattr(errors, failure.kind, None)
-    if isinstance(kind, type) and issubclass(kind, RefTIError) and kind is not NotTrustedError:
-        error = kind(failure.message)
+    if isinstance(kind, type) and issubclass(kind, RefTIError):
+        with suppress(TypeError):  # a kind that carries more than words
+            error = kind(failure.message)
     error.add_note(failure.trace)
     return error
 

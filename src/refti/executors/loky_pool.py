@@ -16,6 +16,7 @@ from typing import Any
 from loky import ProcessPoolExecutor
 
 from refti.executors.cores import environment_of_worker
+from refti.executors.tuning import TUNING
 from refti.executors.worker_side import begin_worker
 
 
@@ -51,7 +52,10 @@ class LokyPool:
         process = self._processes[place] = ProcessPoolExecutor(
             1,
             timeout=None,
-            env=environment_of_worker(self.workers),
+            env={
+                **environment_of_worker(self.workers),
+                "LOKY_MAX_MEMORY_LEAK_SIZE": str(TUNING.growth_bytes),
+            },
             initializer=begin_worker,
             initargs=(os.getpid(),),
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from refti.results.text import plus_minus, printable
+from refti.run.store.directory import read_events
 from refti.study.leases import is_held
 from refti.study.read import Spec
 
@@ -75,10 +75,10 @@ def state_in_folder(spec: Spec, store: Path) -> ModelState:
     name = spec["name"]
     if not is_held(store / "leases" / f"{spec['folder']}.json"):
         return ModelState(name, "waiting")
-    events = last_events(store / spec["folder"] / "events.jsonl")
+    events = read_events(store / spec["folder"], TAIL)
     if not events:
         return ModelState(name, "running")
-    last = events[-1]
+    stages = [event["stage"] for event in events if "stage" in event] or ["running"]
     known = {k: e[k] for e in events for k in ("round", "log_z", "error") if _is_number(e.get(k))}
     times = [event["time"] for event in events if _is_number(event.get("time"))]
     error, target = known.get("error"), spec["settings"].get("target_error", 0.05)
@@ -88,33 +88,13 @@ def state_in_folder(spec: Spec, store: Path) -> ModelState:
         left = max(0.0, (times[-1] - times[0]) * ((error / target) ** 2 - 1))
     return ModelState(
         name,
-        printable(last.get("stage", "running"))[:40],
+        printable(stages[-1])[:40],
         round=int(known["round"]) if "round" in known else None,
         log_z=known.get("log_z"),
         error=error,
         seconds=times[-1] - times[0] if times else None,
         seconds_left=left,
     )
-
-
-def last_events(path: Path) -> list[dict[str, Any]]:
-    """The last events of a log, as many as can be read; a line that is cut off is left out."""
-    try:
-        with path.open("rb") as file:
-            size = file.seek(0, 2)
-            file.seek(max(0, size - TAIL))
-            lines = file.read(TAIL).splitlines()
-    except OSError:
-        return []
-    events = []
-    for line in lines:
-        try:
-            event = json.loads(line)
-        except (ValueError, RecursionError):
-            continue
-        if isinstance(event, dict):
-            events.append(event)
-    return events
 
 
 def _is_number(value: Any) -> bool:

@@ -1,4 +1,4 @@
-"""Names of models: what they may be, and the folder and the random numbers that each one gets."""
+"""Names of models: what they may be, and the folder that each one gets."""
 
 from __future__ import annotations
 
@@ -32,13 +32,3 @@ def folder_name(name: str) -> str:
     slug = re.sub(r"[^A-Za-z0-9_.+-]+", "_", name).strip("._-")[: TUNING.slug_length]
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:10]
     return f"{slug}-{digest}" if slug else f"model-{digest}"
-
-
-def seed_of(study_seed: int, name: str) -> int:
-    """The seed of one model, from the study's and its name.
-
-    Models of one study so have independent errors, which the errors of their Bayes factors count
-    on, and adding or leaving out a model changes nothing for the others.
-    """
-    digest = hashlib.sha256(f"{study_seed}\0{name}".encode("utf-8", "surrogatepass")).digest()
-    return int.from_bytes(digest[:8], "big") >> 1  # below 2**63

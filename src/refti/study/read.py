@@ -12,8 +12,9 @@ from pydantic import ValidationError
 
 from refti.errors import RefTIError, SettingsError
 from refti.results.text import printable
+from refti.run.seeds import seed_of_model
 from refti.run.settings import Settings
-from refti.study.names import folder_name, name_fault, seed_of
+from refti.study.names import folder_name, name_fault
 from refti.study.schema import ModelEntry, StudyFile
 
 Spec = dict[str, Any]
@@ -74,7 +75,7 @@ def _specify(name: str, entry: ModelEntry, study: StudyFile, folder: Path) -> Sp
     if fault is not None:
         raise SettingsError(fault)
     settings = study.settings.given() | entry.settings.given()
-    seed = seed_of(study.seed, name)
+    seed = seed_of_model(study.seed, name)
     data_name = entry.data_name if entry.data_name is not None else study.data_name
     Settings(seed=seed, data_name=data_name, **settings)  # says what is wrong with a value
     return {

@@ -35,6 +35,7 @@ class EvidenceSettings(Table):
     chains: Count | None = Field(default=None, description="Chains a rung.")
     warmup: Count | None = Field(default=None, description="Iterations that adapt a chain.")
     kept: Count | None = Field(default=None, description="Draws of each chain.")
+    posterior_draws: Count | None = Field(default=None, description="Draws kept of the posterior.")
     kernel: StrictStr | None = Field(default=None, description="How chains move.")
     check_prior: StrictBool | None = Field(
         default=None, description="See that the prior integrates to 1."
