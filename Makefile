@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: venv demo test quick long table calibration speed careful growth sources zoo studies blackbox nested reproduction bits pages docs map covid clean
+.PHONY: venv demo test quick browser long table calibration speed careful growth sources zoo studies blackbox nested reproduction bits pages docs map covid clean
 
 venv: $(READY)
 
@@ -26,12 +26,18 @@ test: venv
 
 # For the edit loop: nothing that samples or compiles C++.
 QUICK := tests/test_imports.py tests/test_processes.py tests/test_tuning.py $(addprefix tests/, \
-	models search paths draws estimators checks results studies)
+	models search paths draws estimators checks results studies plots)
 quick: venv
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 -m "not slow and not long" $(QUICK)
+
+# Reports in a headless Chromium, which is installed where it is missing and apt-get is there.
+browser: venv
+	@command -v chromium >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends chromium fonts-dejavu-core; } || \
+		{ echo "Chromium is not here and could not be installed: install it by hand, and say make browser again."; exit 1; }
+	REFTI_BROWSER=needed $(BIN)/python -m pytest -n 0 -m browser
 
 # What takes minutes and is left out of test.
 long: venv

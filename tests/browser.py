@@ -17,13 +17,13 @@ import time
 from pathlib import Path
 from typing import Any, Self
 
-from refti.reports.pdf import BROWSERS
-
 SECONDS = 60.0
 
 
 def find_chromium() -> str | None:
     """The address of Chromium, if it is installed."""
+    from refti.reports.pdf import BROWSERS  # brings much with it that most tests do without
+
     return next((found for name in BROWSERS if (found := shutil.which(name))), None)
 
 

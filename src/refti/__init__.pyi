@@ -30,7 +30,7 @@ from refti.models.supports import upper as upper
 from refti.paths.ladder import power as power
 from refti.paths.ladder import uniform as uniform
 from refti.references.base import Reference as Reference
-from refti.reports.report import report as report
+from refti.reports.writing import report as report
 from refti.results.compare import compare as compare
 from refti.results.comparison import Comparison as Comparison
 from refti.results.result import Evidence as Evidence

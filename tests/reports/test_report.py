@@ -18,12 +18,14 @@ import refti
 from made_up_results import made_up_result, with_value
 from refti.checks.check import Check
 from refti.checks.verdict import Verdict
-from refti.reports.data import data_digest, group_by_data
-from refti.reports.paged import TableShown, TableStyles, cell
+from refti.reports.data import group_runs
+from refti.reports.paged import TableShown, cell
 from refti.reports.runs import Run
 from refti.reports.sections import SENTENCES, VERDICTS, command
+from refti.reports.table_styles import TableStyles
 from refti.reports.words import CHECKS, FIGURES
 from refti.results.html import Checks
+from refti.results.of_data import data_of
 
 HOSTILE = "</script><b>$x$"
 FAILED = Check("peak", 3.0, 1.0, False, "the density has a spike; bound the parameters")
@@ -187,7 +189,7 @@ class TestSize:
     def test_of_two_hundred_only_the_best_have_figures_and_all_are_folded(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
-        monkeypatch.setattr("refti.reports.report.BEST_WITH_FIGURES", 1)
+        monkeypatch.setattr("refti.reports.writing.BEST_WITH_FIGURES", 1)
         result = made_up_result(2)
         runs = {f"model {i}": with_value(result, -float(i), 0.1) for i in range(200)}
         refti.report(runs, tmp_path / "r.html")
@@ -203,11 +205,9 @@ class TestData:
     """Runs of different data are not ranked together."""
 
     @staticmethod
-    def observing(values: object, name: str = "y", **changes: object) -> refti.Evidence:
-        result = made_up_result(2)
-        observed = xarray.Dataset({name: ("i", np.asarray(values, dtype=float))})
-        digest = data_digest(_with_groups(result, observed))
-        return replace(result, found={**result.found, "data": digest}, **changes)
+    def observing(values: object, name: str = "y") -> refti.Evidence:
+        observed = xarray.Dataset({name: ("i", np.asarray(values))})
+        return replace(made_up_result(2), groups={"observed_data": observed})
 
     def test_runs_of_different_data_are_ranked_apart_and_it_is_said(self, tmp_path: Path):
         runs = {
@@ -220,20 +220,43 @@ class TestData:
         assert "These runs are of different data" in seen
         assert "Data set 1: A, B." in seen
         assert "Data set 2: C." in seen
-        assert seen.count("Ranking : data set") == 1
+        assert seen.count("Ranking: data set") == 1
         assert "The log evidence of C is" in seen
 
-    def test_the_order_of_values_and_their_number_matter_and_names_do_not(self):
-        digests = [
-            self.observing(values).found["data"] for values in ([1, 2], [2, 1], [1, 2, 0], [1, 2])
+    def test_names_order_and_precision_do_not_matter_and_values_and_their_number_do(self):
+        same = [
+            data_of(one).sha256
+            for one in (
+                self.observing([0.1, 2]),
+                self.observing([2, 0.1], name="counts"),
+                self.observing(np.array([0.1, 2], dtype=np.float32)),
+            )
         ]
-        assert len(set(digests)) == 3
-        assert digests[0] == digests[3]
+        others = [data_of(self.observing(values)).sha256 for values in ([0.1, 2, 0], [0.1, 3])]
+        assert len(set(same)) == 1
+        assert len({*same, *others}) == 3
+
+    def test_a_comparison_is_refused_too_unless_the_user_knows_better(self):
+        results = {"A": self.observing([1, 2]), "C": self.observing([1, 3])}
+        with pytest.raises(refti.CompareError, match="different data"):
+            refti.compare(results)
+        assert len(refti.compare(results, different_data=True).rows) == 2
 
     def test_a_run_that_tells_nothing_is_ranked_with_a_caution(self, results, page: str):
-        groups = group_by_data([Run(name, result) for name, result in results.items()])
+        groups = group_runs([Run(name, result) for name, result in results.items()])
         assert [len(group.runs) for group in groups] == [3]
         assert "the ranking holds only if all were given the same" in text_of(page)
+
+
+def test_a_model_without_parameters_is_reported(tmp_path: Path):
+    drawn = made_up_result(2)
+    result = replace(with_value(drawn, -3.25, 0.0), draws=(), posterior=xarray.Dataset(), rungs=())
+    refti.report({"point": result}, tmp_path / "r.html")
+    seen = text_of((tmp_path / "r.html").read_text(encoding="utf-8"))
+    assert "The log evidence of point is -3.25" in seen
+    assert "there is nothing to sample" in seen
+    with pytest.raises(refti.SettingsError, match="has no parameters"):
+        refti.plots.path(result)
 
 
 class TestBadInput:
@@ -254,9 +277,9 @@ class TestBadInput:
                 lambda f: (f / "draws.nc").write_bytes(b"x"),
                 "not the file this result was saved with",
             ),
-            (lambda f: (f / "result.json").write_text('{"format": 1}'), "damaged"),
+            (lambda f: (f / "result.json").write_text('{"format": 2}'), "was changed after"),
         ],
-        ids=["unfinished", "empty", "not JSON", "another file", "damaged"],
+        ids=["unfinished", "empty", "not JSON", "another file", "changed"],
     )
     def test_a_run_that_cannot_be_read(self, whole: Path, spoil, words: str, tmp_path: Path):
         (whole / "run.json").write_text("{}")
@@ -334,10 +357,9 @@ class TestCells:
 
     def test_names_of_columns_cannot_leave_the_style_sheet(self):
         styles = TableStyles()
-        styles.name(TableShown(('"}</style><b>', "x"), (("1", "2"),)))
+        styles.names(('"}</style><b>', "x"), (("1", "2"),), (True, True))
         assert "<" not in styles.css
-        assert '"}' not in styles.css.replace('"}}', "").split("content:")[1][:8]
-        assert r"\3c " in styles.css
+        assert r'content:"\22 \7d \3c \2f style\3e \3c b\3e "' in styles.css
 
     def test_columns_of_numbers_are_found(self):
         table = TableShown(("n", "w"), (("−1.5 ± 0.1", "1 of 2"), ("–", "x"), ("1,000", "y")))
@@ -370,10 +392,3 @@ class TestNotebooks:
         assert "sample longer" not in shown
         assert "bound the parameters" in unescape(result._repr_html_())
         assert "FAILED  peak: 3, not ≤ 1" in repr(result.checks)
-
-
-def _with_groups(result: refti.Evidence, observed: xarray.Dataset) -> refti.Evidence:
-    """The result of a model that tells its data."""
-    copy = replace(result)
-    object.__setattr__(copy, "groups", {"observed_data": observed})
-    return copy

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-AT_LEAST = frozenset({"effective draws", "overlap", "exchange", "support"})
+AT_LEAST = frozenset({"density", "effective draws", "exchange", "overlap", "support"})
 # What a check measures, where its name does not say.
 QUANTITIES = {
     "convergence": "R-hat",

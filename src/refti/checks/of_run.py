@@ -111,16 +111,16 @@ def check_missing_tail(missing: float, error: float) -> Check:
     """Whether draws have all the mass in the tails that the density itself says is there.
 
     Args:
-        missing: the share of the mass that the tail of some coordinate has more by integrating
-            the density along it than by counting draws.
+        missing: the share of the mass that the tails of coordinates have more by integrating
+            the density along them than by counting draws.
         error: the standard error of that.
     """
     return at_most(
         "missing tail",
         missing,
         max(TUNING.most_missing, TUNING.most_distance * error),
-        "the density, followed out along a coordinate, has this share of its mass more in the "
-        "tail than the draws do, so the evidence is likely too low; let reference='auto' choose "
+        "the density, followed out along coordinates, has this share of its mass more in their "
+        "tails than the draws do, so the evidence is likely too low; let reference='auto' choose "
         "coordinates in which chains get there, or sample longer (max_evaluations=)",
     )
 

@@ -73,7 +73,7 @@ def worst_rung(result: Result) -> tuple[int, int]:
     """The leg and the rung whose chains agree least, by R-hat."""
     sizes = [
         (float(r_hat), n, k)
-        for n, leg in enumerate(result.draws)
+        for n, leg in enumerate(drawing.legs_of(result))
         for k, r_hat in enumerate(leg.r_hat())
     ]
     _, leg, rung = max((s for s in sizes if np.isfinite(s[0])), default=(0.0, -1, -1))
@@ -82,7 +82,7 @@ def worst_rung(result: Result) -> tuple[int, int]:
 
 def _delta(result: Result, leg: int, rung: int) -> np.ndarray:
     """Delta [chain, draw] of a rung. Raises SettingsError if there is none of these numbers."""
-    legs = len(result.draws)
+    legs = len(drawing.legs_of(result))
     if not -legs <= leg < legs:
         raise SettingsError(f"leg= must be from 0 to {legs - 1}; got {leg!r}.")
     rungs = result.draws[leg].rungs

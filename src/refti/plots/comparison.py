@@ -151,8 +151,7 @@ def bayes_factors(comparison: Comparison, ax: Axes | None = None) -> Axes:
         for i, j in np.ndindex(values.shape):
             if i != j:
                 ink = "white" if abs(values[i, j]) > 0.55 * VERY_STRONG else "black"
-                text = f"{values[i, j]:+.{0 if abs(values[i, j]) >= 10 else 1}f}"
-                text = "0" if float(text) == 0 else text.replace("-", "−")
+                text = _short(values[i, j])
                 ax.text(
                     j, i, text, ha="center", va="center", color=ink, size=9, gid=drawing.ON_A_CELL
                 )
@@ -163,6 +162,14 @@ def bayes_factors(comparison: Comparison, ax: Axes | None = None) -> Axes:
 def height_for(rows: int) -> float:
     """How high a figure with so many rows is, in inches."""
     return 1.2 + 0.26 * max(rows, 3)
+
+
+def _short(value: float) -> str:
+    """A signed number in the room of five letters."""
+    if abs(value) < 0.05:
+        return "0"
+    text = f"{value:+.0e}" if abs(value) >= 1e4 else f"{value:+.{0 if abs(value) >= 10 else 1}f}"
+    return text.replace("e+0", "e").replace("-", "−")
 
 
 def _diverging() -> Colormap:

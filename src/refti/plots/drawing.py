@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
+from refti.draws.draws import Draws
 from refti.errors import SettingsError
+from refti.results.result import Result
 from refti.results.text import printable
 
 if TYPE_CHECKING:
@@ -23,6 +25,7 @@ COLOURS = (BLUE, RED, GREEN, PURPLE)
 MARKERS = ("o", "s", "^", "D", "v", "P")
 DASHES = ("-", "--", "-.", ":")
 SIZE = (4.8, 3.3)  # inches: as wide as a phone's screen with letters of 9 points
+LONG_NUMBER = 8  # letters, of which few numbers have room side by side
 LONGEST_NAME = 28
 ON_A_CELL = "on-cell"  # marks numbers that stand on a coloured cell and not on the page
 
@@ -56,6 +59,16 @@ def axes_for(ax: Axes | None, size: tuple[float, float] = SIZE) -> Axes:
     return ax
 
 
+def legs_of(result: Result) -> tuple[Draws, ...]:
+    """The draws of every leg. Raises SettingsError if nothing was drawn."""
+    if not result.draws:
+        raise SettingsError(
+            "This model has no parameters, so its evidence is exact and nothing was sampled that "
+            "could be shown."
+        )
+    return result.draws
+
+
 def literal(name: object, longest: int = LONGEST_NAME) -> str:
     """A user's name as matplotlib shows it letter by letter, never as a formula, cut if long."""
     text = printable(name)
@@ -82,8 +95,11 @@ def name_rows(ax: Axes, names: Sequence[str]) -> None:
 
 def plain_numbers(ax: Axes, axis: Literal["x", "y", "both"], ticks: int = 5) -> None:
     """Numbers on an axis as they are, without a part to be added or multiplied in a corner."""
-    ax.ticklabel_format(axis=axis, useOffset=False)
+    ax.ticklabel_format(axis=axis, style="plain", useOffset=False)
     ax.locator_params(axis=axis, nbins=ticks)
+    longest = max((len(label.get_text()) for label in ax.get_xticklabels()), default=0)
+    if axis == "x" and longest >= LONG_NUMBER:
+        ax.locator_params(axis=axis, nbins=2)
 
 
 def add_legend(ax: Axes, **options: Any) -> None:

@@ -23,7 +23,7 @@ def overlap_columns(result: Result) -> Columns:
     """The overlap of neighbouring rungs."""
     rows = [
         (number + 1, low, high, value)
-        for number, leg in enumerate(result.draws)
+        for number, leg in enumerate(drawing.legs_of(result))
         for low, high, value in zip(leg.lambdas[:-1], leg.lambdas[1:], leg.overlap(), strict=True)
     ]
     legs, lows, highs, values = zip(*rows, strict=True)
@@ -71,7 +71,7 @@ def overlap(result: Result, ax: Axes | None = None) -> Axes:
 
 def overlap_matrix(result: Result) -> tuple[np.ndarray, np.ndarray]:
     """The lambdas of the rungs that are shown, and the overlap of every two; NaN between legs."""
-    chosen = [(n, k) for n, leg in enumerate(result.draws) for k in range(leg.rungs)]
+    chosen = [(n, k) for n, leg in enumerate(drawing.legs_of(result)) for k in range(leg.rungs)]
     if len(chosen) > MOST_RUNGS:
         picks = np.unique(np.linspace(0, len(chosen) - 1, MOST_RUNGS).round().astype(int))
         chosen = [chosen[pick] for pick in picks]

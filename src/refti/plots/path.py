@@ -24,7 +24,7 @@ def path_columns(result: Result) -> Columns:
     """The rungs: lambda, the mean of delta there, and its standard error."""
     rows = [
         (number + 1, lam, mean, error)
-        for number, leg in enumerate(result.draws)
+        for number, leg in enumerate(drawing.legs_of(result))
         for lam, mean, error in zip(leg.lambdas, leg.mean(), _errors(leg), strict=True)
     ]
     legs, lambdas, means, errors = zip(*rows, strict=True)
@@ -40,7 +40,7 @@ def path(result: Result, ax: Axes | None = None) -> Axes:
     far apart; MBAR, the default estimate, uses neither.
     """
     ax = drawing.axes_for(ax)
-    for number, leg in enumerate(result.draws):
+    for number, leg in enumerate(drawing.legs_of(result)):
         label = number == 0
         exact = curve(leg)
         whole = number + exact.lambdas
@@ -89,7 +89,7 @@ def variance_columns(result: Result) -> Columns:
     """The rungs: lambda, and the variance of delta there."""
     rows = [
         (number + 1, lam, variance)
-        for number, leg in enumerate(result.draws)
+        for number, leg in enumerate(drawing.legs_of(result))
         for lam, variance in zip(leg.lambdas, leg.variance(), strict=True)
     ]
     legs, lambdas, variances = zip(*rows, strict=True)
@@ -103,7 +103,7 @@ def variance(result: Result, ax: Axes | None = None) -> Axes:
     It is the slope of the mean. Where it is large the path is hard, and rungs are needed.
     """
     ax = drawing.axes_for(ax)
-    for number, leg in enumerate(result.draws):
+    for number, leg in enumerate(drawing.legs_of(result)):
         exact = curve(leg)
         label = number == 0
         ax.plot(
@@ -128,7 +128,9 @@ def variance(result: Result, ax: Axes | None = None) -> Axes:
     else:
         ax.set_ylim(0, max(1.15 * top, SMALL))
         drawing.plain_numbers(ax, "y")
-    rungs = np.concatenate([number + leg.lambdas for number, leg in enumerate(result.draws)])
+    rungs = np.concatenate(
+        [number + leg.lambdas for number, leg in enumerate(drawing.legs_of(result))]
+    )
     low = ax.get_ylim()[0]
     ax.plot(rungs, np.full(len(rungs), low), "|", color=drawing.INK, markersize=12, clip_on=False)
     _label_lambda(ax, result.draws)

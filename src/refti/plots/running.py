@@ -28,7 +28,7 @@ ESTIMATORS: dict[str, Callable[[Draws], Estimate]] = {
 
 def running_columns(result: Result) -> Columns:
     """The value and error of every estimator after some of the draws of each chain."""
-    counts = _counts(result.draws)
+    counts = _counts(drawing.legs_of(result))
     columns: dict[str, list[float]] = {"draws a chain": [max(c) for c in counts]}
     for name, estimate in ESTIMATORS.items():
         final = result.estimates[name]

@@ -2,8 +2,8 @@
 
 from refti.plots.drawing import ON_A_CELL, require_packages
 from refti.reports.paged import FigureShown, TableShown, render
-from refti.reports.report import report
 from refti.reports.svg import StyleSheet, page_style
+from refti.reports.writing import report
 
 __all__ = [
     "ON_A_CELL",

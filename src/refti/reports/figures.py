@@ -41,6 +41,8 @@ Row = tuple[str, Callable[[Any, "Axes"], object], Callable[[Any], Columns]]
 
 def run_figures(result: Result, sheet: StyleSheet) -> list[FigureShown]:
     """The figures of one run; those that it has nothing for are left out."""
+    if not result.draws:  # a model without parameters, of which nothing is drawn
+        return []
     return list(_made(result, _rows_of_run(result), sheet))
 
 

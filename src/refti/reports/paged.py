@@ -6,20 +6,19 @@ import math
 import numbers
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from refti.plots import drawing
 from refti.plots.drawing import Columns
 from refti.reports.svg import StyleSheet
+from refti.reports.table_styles import TableStyles
 from refti.results.text import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MISSING = "–"
-FEW_COLUMNS = 6  # of a table; one of more is stacked on wider screens already
-STACKED, STACKED_MANY = 46, 64  # the widths, in letters, below which tables are
 MOST_ROWS = 60  # of a table under a figure
 
 
@@ -131,7 +130,9 @@ def render(template: str, sheet: StyleSheet, **values: Any) -> str:
     # Only what refti itself has written goes in unescaped: figures and their style sheet.
     tables = TableStyles()
     environment.filters["drawn"] = lambda figure: Markup(figure.svg)
-    environment.filters["table_class"] = tables.name
+    environment.filters["table_class"] = lambda table: tables.names(
+        table.columns, table.rows, table.is_numeric
+    )
     environment.filters["longest_word"] = lambda text: max(map(len, text.split()), default=0)
     page = environment.get_template(template).render(**values) + "\n"
     rules = [environment.get_template("style.css").render(), sheet.css, tables.css]
@@ -139,49 +140,9 @@ def render(template: str, sheet: StyleSheet, **values: Any) -> str:
     return page.replace("/* styles */\n", "\n".join(rules) + "\n", 1)
 
 
-@dataclass
-class TableStyles:
-    """The styles of all tables of a page: which columns are numbers, and their names on a phone.
-
-    Attributes:
-        names: the class of each kind of table.
-    """
-
-    names: dict[tuple[tuple[str, ...], tuple[bool, ...]], str] = field(default_factory=dict)
-
-    def name(self, table: TableShown) -> str:
-        """The class of a table."""
-        key = table.columns, table.is_numeric
-        return self.names.setdefault(key, f"t{len(self.names)}")
-
-    @property
-    def css(self) -> str:
-        """The rules for the page."""
-        rules = []
-        for (columns, numeric), name in self.names.items():
-            stacked = STACKED_MANY if len(columns) > FEW_COLUMNS else STACKED
-            labels = [
-                f".{name} td:nth-child({place})::before{{content:{_css_string(column)}}}"
-                for place, column in enumerate(columns, start=1)
-            ]
-            rules += [f"@media screen and (max-width:{stacked}rem){{", *labels, "}"]
-            cells = [
-                f".{name} :is(th,td):nth-child({i + 1})" for i, one in enumerate(numeric) if one
-            ]
-            if cells:
-                right = f"{','.join(cells)}{{text-align:right;white-space:nowrap}}"
-                rules.append(f"@media print,(min-width:{stacked + 0.01}rem){{{right}}}")
-        return "\n".join(rules)
-
-
-def _css_string(text: str) -> str:
-    """A string of a style sheet; every letter that could end it or the sheet is a number."""
-    plain = (c if re.match("[A-Za-z0-9 ]", c) else f"\\{ord(c):x} " for c in text)
-    return f'"{"".join(plain)}"'
-
-
 def _is_number(text: str) -> bool:
-    stripped = text.replace(",", "").replace("−", "-").replace("∞", "1").replace("±", " ")
+    stripped = text.replace(",", "").replace("−", "-").replace("∞", "1")
+    stripped = re.sub("[±<]", " ", stripped)
     if stripped.strip() in ("", MISSING):
         return text.strip() == MISSING
     return all(_parses(part) for part in stripped.split())

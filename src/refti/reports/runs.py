@@ -11,6 +11,7 @@ from refti.errors import SettingsError, StoreError
 from refti.results.files import read_json
 from refti.results.result import Evidence, LogRatio
 from refti.results.saved import load
+from refti.run.store.status import RUNNING, read_status
 
 Result = Evidence | LogRatio
 Given = Mapping[str, Result | str | Path] | Sequence[Result | str | Path] | Result | str | Path
@@ -122,8 +123,17 @@ def _reason(folder: Path, error: StoreError) -> str:
     if folder.is_dir() and not any(folder.iterdir()):
         return f"{folder} is empty: no run was begun in it. Give the folder of a run."
     if (folder / "run.json").exists() and not (folder / "result.json").exists():
-        return (
-            f"{folder} holds a run that is not finished. Say the command that began it once more, "
-            "with the same --store, and it is brought to its end."
-        )
+        return _unfinished(folder)
     return str(error)
+
+
+def _unfinished(folder: Path) -> str:
+    """How far the run of a folder is, and how to get its end."""
+    status = read_status(folder)
+    at = f" (last heard of: {status.stage})" if status.stage else ""
+    if status.state == RUNNING:
+        return f"{folder} holds a run that is not finished: it is going on{at}. Wait for its end."
+    return (
+        f"{folder} holds a run that is not finished{at}. Say the command that began it once more, "
+        "with the same --store, and it goes on where it stopped."
+    )

@@ -100,7 +100,8 @@ def make_section(run: Run, number: int, sheet: StyleSheet, *, with_figures: bool
 
 def summarise_posterior(result: Result) -> TableShown:
     """Mean, spread, quantiles and convergence of every parameter, as far as there is room."""
-    sizes = {name: values.size for name, values in result.posterior.isel(chain=0, draw=0).items()}
+    sampled = {dim: 0 for dim in ("chain", "draw") if dim in result.posterior.dims}
+    sizes = {name: values.size for name, values in result.posterior.isel(sampled).items()}
     crowded = sum(sizes.values()) > MOST_PARAMETERS
     rows: list[tuple[Any, ...]] = []
     for name in sizes:
@@ -140,9 +141,9 @@ def _checks(result: Result) -> TableShown:
 def _made(run: Run) -> TableShown:
     """What was asked for, what the run chose, and with what it was made."""
     result, found = run.result, run.result.found
-    rows = [("model", str(found.get("source", "")))]
+    rows = [("model", str(found.get("source", ""))), *_origin(found.get("origin"))]
     rows += [(f"{name}=", _plain(value)) for name, value in sorted(result.settings.items())]
-    rungs = [str(leg.rungs) for leg in result.draws]
+    rungs = [str(leg.rungs) for leg in result.draws] or ["none: there is nothing to sample"]
     rows.append(("rungs", rungs[0] if len(rungs) == 1 else f"{', '.join(rungs)} on the legs"))
     words = {
         "chosen_reference": "reference chosen",
@@ -170,6 +171,18 @@ def _made(run: Run) -> TableShown:
     return TableShown(
         ("what", "value"), tuple((a, printable(b)) for a, b in rows if b not in ("", "None"))
     )
+
+
+def _origin(origin: Any) -> list[tuple[str, str]]:
+    """The program and the data of a model in Stan, by their files and their digests."""
+    if not isinstance(origin, Mapping):
+        return []
+    rows = []
+    for what in ("program", "data"):
+        name, digest = origin.get(what), origin.get(f"{what}_sha256")
+        if digest is not None:
+            rows.append((what, f"{name or 'given as values'}, sha256 {str(digest)[:12]}…"))
+    return rows
 
 
 def _plain(value: Any) -> str:

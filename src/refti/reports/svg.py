@@ -42,7 +42,7 @@ STYLE: dict[Any, Any] = {
     "text.usetex": False,
     "path.simplify_threshold": 0.3,
 }
-LETTER, LINE, LEANING = 5.6, 15.0, 0.66  # points: a letter's width, a line's height, and a slant's
+LETTER, LINE, LEANING = 6.1, 15.0, 0.66  # points: a letter's width, a line's height, and a slant's
 SAME_USES = re.compile(r"<g([^>]*)>((?:<use [^>]*/>)+)</g>")
 NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
 
@@ -138,13 +138,19 @@ def _make_room(ax: Axes) -> None:
     wide, high = (72 * inches for inches in ax.figure.get_size_inches())  # type: ignore[union-attr]
     names = [label.get_text() for label in ax.get_yticklabels()]
     longest = max((len(name) for name in names), default=0)
-    below = [label for label in ax.get_xticklabels() if label.get_rotation()]
-    leaning = max((len(label.get_text()) for label in below), default=0)
+    if ax.get_ylabel() and longest >= drawing.LONG_NUMBER:
+        longest += 2  # numbers may get another digit when the axes get narrower
+    labels = ax.get_xticklabels()
+    leaning = max((len(label.get_text()) for label in labels if label.get_rotation()), default=0)
+    upright = max(
+        (len(label.get_text()) for label in labels if not label.get_rotation()), default=0
+    )
+    right = max(8.0, 0.5 * LETTER * upright)  # a number may stand under the very end
     left = max(LETTER * longest + 10, 40) + (LINE if ax.get_ylabel() else 0)
     bottom = 2.2 * LINE if not leaning else LEANING * LETTER * leaning + LINE
     top = 1.6 * LINE if ax.get_title(loc="left") else 0.6 * LINE
     ax.figure.subplots_adjust(
-        left=min(left / wide, 0.6), bottom=bottom / high, right=1 - 8 / wide, top=1 - top / high
+        left=min(left / wide, 0.6), bottom=bottom / high, right=1 - right / wide, top=1 - top / high
     )
 
 

@@ -26,6 +26,9 @@ CHECKS = {
     "rounding": "Rounding near bounds does not matter.",
     "solver": "Solvers of differential equations came to their end.",
     "prior": "The prior integrates to one.",
+    "fresh starts": "Chains begun at draws of the reference come to the same places.",
+    "missing tail": "The draws hold all of the tails of the posterior.",
+    "density": "The density is a finite number.",
     "witness": "A second estimate along another way agrees.",
 }
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
+
+import numpy as np
+import xarray
 
 from refti.errors import CompareError
 from refti.results.text import list_names, printable
@@ -33,7 +38,21 @@ def data_of(result: Any) -> DataMark:
     settings, found = getattr(result, "settings", {}), getattr(result, "found", {})
     origin = found.get("origin")
     digest = origin.get("data_sha256") if isinstance(origin, Mapping) else None
+    observed = getattr(result, "groups", {}).get("observed_data")
+    if digest is None and observed is not None and observed.data_vars:
+        digest = observed_digest(observed)
     return DataMark(settings.get("data_name"), digest)
+
+
+def observed_digest(observed: xarray.Dataset) -> str:
+    """A digest of the values that a model of PyMC or NumPyro was conditioned on.
+
+    Neither names nor the order of values matter, since two models may call and arrange the same
+    data differently, nor digits beyond those that 32 bits keep.
+    """
+    parts = [np.ravel(values.values) for values in observed.data_vars.values()]
+    values = sorted(f"{v:.6g}" if isinstance(v, Number) else str(v) for p in parts for v in p)
+    return hashlib.sha256("\n".join(values).encode()).hexdigest()
 
 
 def are_different(first: DataMark, second: DataMark) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import xarray
 
 from refti.checks.check import Check
@@ -19,6 +20,7 @@ from refti.checks.of_run import (
     check_solver,
     check_tails,
 )
+from refti.checks.pareto import pareto_shape
 from refti.checks.tuning import TUNING as CHECKS
 from refti.draws.cost import Cost
 from refti.models.rejections import Rejections
@@ -27,7 +29,7 @@ from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import RungSummary, summarise_rungs
 from refti.run.conclude import Conclusion, shares_of
 from refti.run.groups import Groups
-from refti.run.missing_tail import find_missing_tail, heaviest_shapes
+from refti.run.missing_tail import find_missing_tail
 from refti.run.pilot import Peak
 from refti.run.problem import Problem
 from refti.run.rounding import check_bounds
@@ -57,15 +59,22 @@ def check_run(state: RunState, stopped: float, meter: Meter) -> list[Check]:
         log_z = state.conclusion.estimates["mbar"].value if is_evidence else float("nan")
         checks.append(_check_peak(pilot.peak, log_z, problem.model.dim))
     points = state.conclusion.samples[-1].end_points
-    shapes = heaviest_shapes(points)
     if not isinstance(state.plan.path.legs[-1].start, Student):  # whose own draws get there
-        checks.append(check_tails(float(shapes.max())))
-    checks.append(check_missing_tail(*find_missing_tail(problem.model, points, shapes, meter)))
+        checks.append(check_tails(_heaviest(points)))
+    checks.append(check_missing_tail(*find_missing_tail(problem.model, points, meter)))
     own = problem.own_points(points)
     checks.append(check_bounds(problem.given[0], own, meter))
     if stopped:
         checks.append(check_solver(stopped))
     return checks
+
+
+def _heaviest(points: np.ndarray) -> float:
+    """The largest tail shape of the coordinates of draws[chain, draw, dim]."""
+    x = points.reshape(-1, points.shape[2])
+    distances = np.abs(x - np.median(x, axis=0))
+    with np.errstate(divide="ignore"):
+        return max(pareto_shape(column) for column in np.log(distances).T)
 
 
 def _check_peak(peak: Peak, log_z: float, dim: int) -> Check:

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from refti.checks.pareto import pareto_shape
 from refti.checks.tuning import TUNING
 from refti.draws import autocorrelation
 from refti.models.model import Model
@@ -28,26 +27,25 @@ class MissingTail(NamedTuple):
 NONE_MISSING = MissingTail(0.0, 0.0)
 
 
-def heaviest_shapes(points: np.ndarray) -> np.ndarray:
-    """The tail shapes (Pareto k) of the coordinates of draws[chain, draw, dim]."""
+def find_missing_tail(model: Model, points: np.ndarray, meter: Meter) -> MissingTail:
+    """What draws[chain, draw, dim] lack in the long tails of some coordinates, all together.
+
+    Chains that stop short of a power law's tail leave draws that look as if it ended there, so
+    every tail that is longer than a normal's may be followed. Shares that are lacking in the tails
+    of several coordinates add up, as the evidence that is missing does.
+    """
     x = points.reshape(-1, points.shape[2])
     distances = np.abs(x - np.median(x, axis=0))
-    with np.errstate(divide="ignore"):
-        return np.array([pareto_shape(column) for column in np.log(distances).T])
-
-
-def find_missing_tail(
-    model: Model, points: np.ndarray, shapes: np.ndarray, meter: Meter
-) -> MissingTail:
-    """The most that draws[chain, draw, dim] lack in the tail of one of the heaviest coordinates.
-
-    Light tails, those of shape 0, are left alone: chains do get there.
-    """
-    heaviest = np.argsort(-shapes)[: TUNING.tail_coordinates]
-    found = [_missing_along(model, points, int(axis), meter) for axis in heaviest if shapes[axis]]
-    return max(
-        found, key=lambda one: one.share - TUNING.most_distance * one.error, default=NONE_MISSING
+    lengths = distances.max(axis=0) / np.maximum(np.median(distances, axis=0), 1e-300)
+    long = np.flatnonzero(lengths > TUNING.long_tail)
+    picks = np.unique(np.linspace(0, len(long) - 1, TUNING.tail_coordinates).astype(int))
+    found = (
+        [_missing_along(model, points, int(axis), meter) for axis in long[picks]]
+        if len(long)
+        else []
     )
+    share, error = sum(one.share for one in found), np.hypot.reduce([one.error for one in found])
+    return MissingTail(float(share), float(error))
 
 
 def _missing_along(model: Model, points: np.ndarray, axis: int, meter: Meter) -> MissingTail:

@@ -30,6 +30,10 @@ class StageClock:
     _stage: str = "getting ready"
     _begins: bool = True
 
+    def __post_init__(self) -> None:
+        if self.meter.spent.evaluations:  # the run goes on from one that was cut short
+            self._charge("before it was taken up again")
+
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Notes what was spent since the last report, and passes this one on."""
         name = str(stage)

@@ -9,7 +9,7 @@ from typing import Literal
 
 from refti.errors import CompareError, SettingsError, StoreError
 from refti.plots import drawing
-from refti.reports.data import Group, group_by_data
+from refti.reports.data import Group, group_runs
 from refti.reports.figures import comparison_figures
 from refti.reports.paged import FigureShown, TableShown, render
 from refti.reports.pdf import find_browser, write_pdf
@@ -128,7 +128,7 @@ def make_page(
 ) -> str:
     """The report as HTML."""
     sheet = StyleSheet()
-    groups = group_by_data(runs)
+    groups = group_runs(runs)
     comparisons = {
         group: compare(
             {run.name: run.result for run in group.runs},  # type: ignore[misc]
