@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: venv demo test quick long table calibration speed careful growth sources zoo studies blackbox nested reproduction bits pages map covid clean
+.PHONY: venv demo test quick browser long table calibration speed careful growth sources zoo studies blackbox nested reproduction bits pages docs map covid clean
 
 venv: $(READY)
 
@@ -26,12 +26,18 @@ test: venv
 
 # For the edit loop: nothing that samples or compiles C++.
 QUICK := tests/test_imports.py tests/test_processes.py tests/test_tuning.py $(addprefix tests/, \
-	models search paths draws estimators checks results studies)
+	models search paths draws estimators checks results studies plots)
 quick: venv
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
 	$(BIN)/python -m pytest -n 2 -m "not slow and not long" $(QUICK)
+
+# Reports in a headless Chromium, which is installed where it is missing and apt-get is there.
+browser: venv
+	@command -v chromium >/dev/null || { apt-get update && apt-get install --yes --no-install-recommends chromium fonts-dejavu-core; } || \
+		{ echo "Chromium is not here and could not be installed: install it by hand, and say make browser again."; exit 1; }
+	REFTI_BROWSER=needed $(BIN)/python -m pytest -n 0 -m browser
 
 # What takes minutes and is left out of test.
 long: venv
@@ -78,10 +84,15 @@ reproduction: venv
 bits: venv
 	$(BIN)/python -m benchmarks.same_bits --old $(OLD) $(if $(NEW),--new $(NEW))
 
-# The page of all numbers that refti works by, after one was added or changed.
+# The page of all numbers that refti works by, and the tables of its choices, after one was changed.
 pages: venv
 	$(BIN)/python -m benchmarks.tuning_page
-	$(BIN)/python -m benchmarks.readme_tables
+	$(BIN)/python -m benchmarks.settings_tables
+	$(BIN)/python -m benchmarks.command_page
+
+# The documentation, in build/docs: every code cell is run, and a warning is an error.
+docs: venv
+	$(BIN)/python -m sphinx -W --keep-going -q -E -j 2 -b html docs build/docs
 
 # Folders, sizes, import levels and the files that evidence() passes through: make map [REVISION=].
 map: venv

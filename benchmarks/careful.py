@@ -17,6 +17,7 @@ from scipy import stats
 
 import refti
 from benchmarks.bridge import CHAINS, FEWEST, KEPT, WARMUP, Bridged, bridged
+from benchmarks.made_by import made_by
 from refti import suite
 from refti.paper.radiata import model as radiata
 
@@ -121,7 +122,10 @@ def main() -> None:
     if set(asked.targets) == set(targets):
         page = Path(__file__).parent.parent / "docs" / "careful.md"
         introduction = _INTRODUCTION.format(seeds=asked.seeds)
-        page.write_text("\n".join([introduction, *lines, "", closing, ""]), encoding="utf-8")
+        page.write_text(
+            "\n".join([introduction, *lines, "", closing, "", made_by("make careful")]),
+            encoding="utf-8",
+        )
 
 
 def _row(target: Target, seeds: int) -> Row:

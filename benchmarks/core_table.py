@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import refti
+from benchmarks.made_by import made_by
 from refti.paper.one_dimension import model as one_dimension
 from refti.paper.radiata import model as radiata
 from refti.paper.two_dimensions import model as two_dimensions
@@ -95,7 +96,9 @@ def main() -> None:
     )
     print(closing)
     page = Path(__file__).parent.parent / "docs" / "table.md"
-    page.write_text("\n".join([_INTRODUCTION, *lines, "", closing, ""]), encoding="utf-8")
+    page.write_text(
+        "\n".join([_INTRODUCTION, *lines, "", closing, "", made_by("make table")]), encoding="utf-8"
+    )
 
 
 def _families(example: str, model: refti.Model, exact: float) -> Iterator[Case]:
@@ -138,7 +141,7 @@ _HEAD = (
 _INTRODUCTION = """\
 # Every method on the paper's small examples
 
-Written by `make table`. All values are log evidences in nats (for a log evidence an error of 0.005
+All values are log evidences in nats (for a log evidence an error of 0.005
 is 0.5 % of the evidence); the paper's budget of 11 rungs, 4 chains and 2,000 iterations, half of
 them thrown away. *Laplace* is the log integral of the reference alone, which is the Laplace
 approximation that the paper starts from. z is (value − exact) / error. All rows run under one

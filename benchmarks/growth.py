@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 import refti
+from benchmarks.made_by import made_by
 from refti import suite
 
 DIMS = (2, 10, 50, 200, 1000)
@@ -95,7 +96,10 @@ def main() -> None:
     if tuple(asked.dims) == DIMS:
         page = Path(__file__).parent.parent / "docs" / "growth.md"
         introduction = _INTRODUCTION.format(seeds=asked.seeds)
-        page.write_text("\n".join([introduction, *lines, "", closing, ""]), encoding="utf-8")
+        page.write_text(
+            "\n".join([introduction, *lines, "", closing, "", made_by("make growth")]),
+            encoding="utf-8",
+        )
 
 
 def _case(target: str, dim: int, seeds: int) -> Case:

@@ -30,7 +30,7 @@ def tunings() -> Iterator[tuple[str, Any]]:
     package = importlib.util.find_spec("refti")
     folders = None if package is None else package.submodule_search_locations
     for module in sorted(pkgutil.walk_packages(folders, "refti."), key=lambda m: m.name):
-        if module.name.split(".")[1] in ("cli", "__main__"):  # nothing there to be tuned
+        if module.name.split(".")[1] == "__main__":
             continue
         own = [
             value

@@ -1,5 +1,6 @@
 """What the tests share: compiled programs, the order of files, 64-bit mode where asked for."""
 
+import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ import hypothesis
 import pytest
 
 import processes
+from browser import find_chromium
 
 processes.use_one_blas_thread()
 processes.share_compiled_programs(Path(__file__).parents[1] / ".cache" / "jax")
@@ -20,11 +22,17 @@ hypothesis.settings.load_profile("refti")
 
 PEAKS = pytest.StashKey[dict[str, float]]()
 RAN_IN = pytest.StashKey[dict[str, set[str]]]()
+NOT_RUN = pytest.StashKey[set[str]]()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The dearest files come first."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The dearest files come first; without Chromium the tests that need it are left out."""
     items.sort(key=processes.turn)
+    for_browser = [item for item in items if item.get_closest_marker("browser")]
+    if for_browser and find_chromium() is None and not os.environ.get("REFTI_BROWSER"):
+        config.stash[NOT_RUN].add("browser")
+        config.hook.pytest_deselected(items=for_browser)
+        items[:] = [item for item in items if item not in for_browser]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -68,12 +76,14 @@ def pytest_configure(config: pytest.Config) -> None:
     """Makes room for what is told of the processes that run tests."""
     config.stash[PEAKS] = {}
     config.stash[RAN_IN] = {}
+    config.stash[NOT_RUN] = set()
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
     """Notes what a process of pytest-xdist told when it ended."""
     told = getattr(node, "workeroutput", {})
+    node.config.stash[NOT_RUN].update(told.get("not_run", ()))
     if "peak" in told:
         node.config.stash[PEAKS][node.gateway.id] = told["peak"]
 
@@ -83,6 +93,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Tells the memory of this process, and fails the run if one has grown too large."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["peak"] = processes.peak_megabytes()
+        session.config.workeroutput["not_run"] = sorted(session.config.stash[NOT_RUN])
         return
     peaks = session.config.stash[PEAKS]
     if not peaks:
@@ -100,6 +111,11 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
             + (too_much if peak > processes.MOST_MEGABYTES else "")
         )
 
+    if config.stash[NOT_RUN]:
+        terminalreporter.line(
+            "NOT RUN: the tests of reports in a browser, as Chromium is not installed; "
+            "make browser installs it and runs them"
+        )
     for group in _scattered(config):
         terminalreporter.line(f"{group} ran in more than one process, and compiled twice")
 

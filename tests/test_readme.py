@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from benchmarks.readme_tables import with_tables
+from benchmarks.settings_tables import PAGE, with_tables
 
 README = Path(__file__).parents[1] / "README.md"
 NUMBER = re.compile(r"-?\d+\.\d+")
@@ -39,6 +39,6 @@ def test_commands_of_the_readme_exist():
 
 
 def test_the_tables_of_families_and_kernels_are_those_of_the_registries():
-    text = README.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     assert '"covariance"' in text
-    assert with_tables(text) == text, "run python -m benchmarks.readme_tables"
+    assert with_tables(text) == text, "run python -m benchmarks.settings_tables"

@@ -1,7 +1,9 @@
 """The public names, each by the module it comes from; `__init__.py` reads them here."""
 
+from refti import plots as plots
 from refti import suite as suite
 from refti.errors import CompareError as CompareError
+from refti.errors import ExecutorError as ExecutorError
 from refti.errors import LadderError as LadderError
 from refti.errors import ModelError as ModelError
 from refti.errors import NotTrustedError as NotTrustedError
@@ -10,6 +12,7 @@ from refti.errors import ReferenceFitError as ReferenceFitError
 from refti.errors import RefTIError as RefTIError
 from refti.errors import SamplingError as SamplingError
 from refti.errors import SettingsError as SettingsError
+from refti.errors import StoppedEarlyError as StoppedEarlyError
 from refti.errors import StoreError as StoreError
 from refti.inputs.numpyro import from_numpyro as from_numpyro
 from refti.inputs.pymc import from_pymc as from_pymc
@@ -27,6 +30,7 @@ from refti.models.supports import upper as upper
 from refti.paths.ladder import power as power
 from refti.paths.ladder import uniform as uniform
 from refti.references.base import Reference as Reference
+from refti.reports.writing import report as report
 from refti.results.compare import compare as compare
 from refti.results.comparison import Comparison as Comparison
 from refti.results.result import Evidence as Evidence
@@ -34,5 +38,7 @@ from refti.results.result import LogRatio as LogRatio
 from refti.results.saved import load as load
 from refti.run.evidence import evidence as evidence
 from refti.run.evidence import log_bayes_factor as log_bayes_factor
+from refti.study.running import StudyResult as StudyResult
+from refti.study.running import run_study as run_study
 
 __version__: str

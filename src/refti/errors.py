@@ -7,8 +7,10 @@ RefTIError
 ├── LadderError         rungs that do not run from 0 to 1
 ├── SettingsError       an option of evidence() or of the command line
 ├── SamplingError       sampling that could not begin, such as no start inside the support
+│   └── StoppedEarlyError   the budget was spent before there was an estimate; carries the stage
 ├── CompareError        results that cannot be ranked beside each other
 ├── StoreError          a run directory that cannot be used or read
+├── ExecutorError       workers that cannot be reached, or that were lost too often
 └── NotTrustedError     a number was asked for whose checks failed; carries the result
 """
 
@@ -45,12 +47,24 @@ class SamplingError(RefTIError):
     """Sampling could not begin."""
 
 
+class StoppedEarlyError(SamplingError):
+    """The budget was spent before there was an estimate, in the stage that `stage` names."""
+
+    def __init__(self, message: str, stage: str):
+        super().__init__(message)
+        self.stage = stage
+
+
 class CompareError(RefTIError):
     """These results cannot be compared."""
 
 
 class StoreError(RefTIError):
     """The run directory cannot be used."""
+
+
+class ExecutorError(RefTIError):
+    """The work cannot be done where it was to be done."""
 
 
 class NotTrustedError(RefTIError):

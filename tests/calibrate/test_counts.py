@@ -68,8 +68,10 @@ def test_the_table_names_what_is_trusted_and_wrong():
     assert not found.passes
     assert (found.trusted, found.unimodal, found.unimodal_trusted) == (2, 3, 2)
     assert "Of the unimodal 2 of 3 are trusted (67 %)" in str(found)
-    assert table.line(runs[2]).endswith("no: overlap")
-    assert "refused: it" in table.line(a_run(message="it\ncannot"))
+    assert table.line(runs[2], 200).endswith("no: overlap")
+    assert "refused: it" in table.line(a_run(message="it\ncannot"), 200)
+    for row in (table.head(80), *(table.line(run, 80) for run in runs)):
+        assert len(row) <= 80
 
 
 def test_seeds_are_counted_target_by_target():

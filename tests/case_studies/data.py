@@ -1,4 +1,8 @@
-"""The data of the case studies, made up under fixed seeds: `python data.py` writes the files."""
+"""The data of the case studies: `python data.py` writes the files.
+
+All are made up under fixed seeds but those of the lynx and the hare, which are the pelts that the
+Hudson's Bay Company counted from 1900 to 1920, in thousands, and the eight schools.
+"""
 
 from __future__ import annotations
 
@@ -98,6 +102,120 @@ def votes(rng: np.random.Generator) -> dict[str, Any]:
     return {"T": 6, "K": 3, "votes": np.array([rng.multinomial(200, each) for each in share])}
 
 
+def lynx_hare(rng: np.random.Generator) -> dict[str, Any]:
+    del rng
+    hare = "30 47.2 70.2 77.4 36.3 20.6 18.1 21.4 22 25.4 27.1 40.3 57 76.6 52.3 19.5 11.2 7.6 14.6"
+    lynx = "4 6.1 9.8 35.2 59.4 41.7 19 13 8.3 9.1 7.4 8 12.3 19.5 45.7 51.1 29.7 15.8 9.7"
+    pelts = np.array(
+        [[*line.split(), *rest] for line, rest in ((hare, (16.2, 24.7)), (lynx, (10.1, 8.6)))]
+    )
+    y = pelts.astype(float).T
+    return {"N": 20, "ts": np.arange(1.0, 21.0), "y_init": y[0], "y": y[1:]}
+
+
+def falcons(rng: np.random.Generator) -> dict[str, Any]:
+    year = np.linspace(-1, 1, 40)
+    rate = 4.3 + 1.2 * year + 0.1 * year**2 - 0.3 * year**3 + 0.1 * rng.normal(size=40)
+    return {"n": 40, "count": rng.poisson(np.exp(rate)), "year": year}
+
+
+def two_heaps(rng: np.random.Generator) -> dict[str, Any]:
+    first = rng.random(200) < 0.4
+    y = np.where(first, rng.normal(-1.5, 1.0, size=200), rng.normal(1.7, 0.8, size=200))
+    return {"N": 200, "y": y}
+
+
+def five_heaps(rng: np.random.Generator) -> dict[str, Any]:
+    centre = rng.choice([-9.0, -4.0, 0.0, 4.5, 10.0], size=150)
+    return {"N": 150, "K": 5, "y": centre + rng.normal(scale=0.6, size=150)}
+
+
+def schools(rng: np.random.Generator) -> dict[str, Any]:
+    del rng
+    y, sigma = [28, 8, -3, 7, -1, 1, 18, 12], [15, 10, 16, 11, 9, 11, 10, 18]
+    return {"J": 8, "y": np.array(y), "sigma": np.array(sigma)}
+
+
+def effects(rng: np.random.Generator) -> dict[str, Any]:
+    y = rng.normal(0, np.sqrt(0.5), size=20) + rng.normal(size=20)
+    return {"n": 20, "y": y, "alpha": 1, "beta": 1, "sigma2": 1}
+
+
+def turtles(rng: np.random.Generator) -> dict[str, Any]:
+    clutch = np.sort(np.concatenate([np.arange(1, 32), rng.integers(1, 32, size=213)]))
+    x = rng.normal(size=244)
+    utility = -0.3 + 0.35 * x + 0.25 * rng.normal(size=31)[clutch - 1] + rng.normal(size=244)
+    return {"N": 244, "C": 31, "y": (utility > 0).astype(int), "x": x, "clutch": clutch}
+
+
+def scores(rng: np.random.Generator) -> dict[str, Any]:
+    schooling = (rng.random(120) < 0.75).astype(float)
+    mother = rng.normal(size=120)
+    mean = 7.5 + 0.6 * schooling + 0.9 * mother - 0.4 * schooling * mother
+    return {
+        "N": 120,
+        "score": mean + 1.8 * rng.normal(size=120),
+        "schooling": schooling,
+        "mother": mother,
+    }
+
+
+def radon(rng: np.random.Generator) -> dict[str, Any]:
+    county = np.sort(rng.integers(1, 31, size=200))
+    alpha = 1.3 + 0.35 * rng.normal(size=30)
+    return {
+        "N": 200,
+        "J": 30,
+        "county": county,
+        "log_radon": alpha[county - 1] + 0.8 * rng.normal(size=200),
+    }
+
+
+def dogs(rng: np.random.Generator) -> dict[str, Any]:
+    y = np.zeros((30, 25), dtype=int)
+    for dog in y:
+        for trial in range(25):
+            shocks = dog[:trial].sum()
+            logit = 1.8 - 0.36 * (trial - shocks) - 0.21 * shocks
+            dog[trial] = rng.random() < 1 / (1 + np.exp(-logit))
+    return {"n_dogs": 30, "n_trials": 25, "y": y}
+
+
+def lags(rng: np.random.Generator) -> dict[str, Any]:
+    y = np.zeros(125)
+    for t in range(5, 125):
+        y[t] = 0.1 + y[t - 5 : t][::-1] @ [0.5, -0.2, 0.1, 0.2, -0.3] + 0.15 * rng.normal()
+    return {"K": 5, "T": 120, "y": y[5:]}
+
+
+def returns(rng: np.random.Generator) -> dict[str, Any]:
+    y, variance = np.zeros(200), 1.5
+    for t in range(200):
+        variance = 0.5 + 0.3 * (y[t - 1] - 0.4) ** 2 + 0.4 * variance if t else variance
+        y[t] = 0.4 + np.sqrt(variance) * rng.normal()
+    return {"T": 200, "y": y, "sigma1": 1.2}
+
+
+def seeds(rng: np.random.Generator) -> dict[str, Any]:
+    x1, x2 = (
+        np.repeat([0.0, 0.0, 1.0, 1.0], [5, 6, 5, 5]),
+        np.repeat([0.0, 1.0, 0.0, 1.0], [5, 6, 5, 5]),
+    )
+    sown = rng.integers(4, 80, size=21)
+    logit = -0.5 + 0.1 * x1 + 1.3 * x2 - 0.8 * x1 * x2 + 0.3 * rng.normal(size=21)
+    return {
+        "I": 21,
+        "n": rng.binomial(sown, 1 / (1 + np.exp(-logit))),
+        "N": sown,
+        "x1": x1,
+        "x2": x2,
+    }
+
+
+def coin(rng: np.random.Generator) -> dict[str, Any]:
+    return {"n": 50, "k": int(rng.binomial(50, 0.6))}
+
+
 def _solved(change: Any, start: list[float], times: np.ndarray) -> np.ndarray:
     span = (0.0, float(times[-1]))
     return solve_ivp(change, span, start, t_eval=times, rtol=1e-8, atol=1e-10).y
@@ -116,6 +234,20 @@ STUDIES = (
     missing,
     thermometer,
     votes,
+    lynx_hare,
+    falcons,
+    two_heaps,
+    five_heaps,
+    schools,
+    effects,
+    turtles,
+    scores,
+    radon,
+    dogs,
+    lags,
+    returns,
+    seeds,
+    coin,
 )
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from refti.checks.check import Check
-from refti.checks.of_draws import check_estimates, check_legs, check_share
+from refti.checks.of_draws import check_estimates, check_legs, check_positions, check_share
 from refti.draws.draws import Draws
 from refti.draws.support_share import SupportShare
 from refti.estimators import Estimate
@@ -129,3 +129,28 @@ def test_more_draws_mend_what_is_noise_and_not_what_is_wrong():
     share = SupportShare(inside=1, drawn=1000, not_a_number=900, log_error=0.1, infinite=1)
     found = check_share([share])
     assert not any(check.ok or check.mended_by_draws for check in found)
+
+
+class TestPositions:
+    """Whether chains of the posterior are in the same places."""
+
+    def points(self, apart: float) -> np.ndarray:
+        """Draws of eight chains, one of which is elsewhere in one of three coordinates."""
+        x = np.random.default_rng(0).normal(size=(8, 1000, 3))
+        x[0, :, 1] += apart
+        return x
+
+    def test_where_they_are_not(self):
+        assert check_positions(self.points(0.0)).ok
+        check = check_positions(self.points(3.0))
+        assert not check.ok
+        assert check.mended_by_draws
+        assert "hardly move" in check.advice
+
+    def test_a_density_that_jumps_must_agree_more_closely(self):
+        x = self.points(0.8)
+        lenient, strict = check_positions(x), check_positions(x, jumps=True)
+        assert strict.value == lenient.value
+        assert strict.threshold < lenient.value < lenient.threshold
+        assert lenient.ok
+        assert not strict.ok

@@ -1,4 +1,4 @@
-"""The command line: what it prints, and its exit codes 0 trusted, 1 not trusted, 2 bad input."""
+"""The command line: what it prints, and its exit codes."""
 
 from __future__ import annotations
 
@@ -16,9 +16,10 @@ import pytest
 from click.testing import CliRunner, Result
 
 import refti
-from refti import progress as reporters
-from refti.cli.late_names import estimators, families, kernels, paths
+from refti.cli.choices import estimators, families, kernels, paths
 from refti.cli.main import commands, main
+from refti.progress import Display
+from refti.run.seeds import seed_of_model
 
 MODELS = """
 import jax.numpy as jnp
@@ -81,7 +82,8 @@ class TestRun:
 
     def test_json_is_json_and_nothing_else(self, file: Path):
         result = invoke("run", f"{file}:wide", *TINY, "--json")
-        record = json.loads(result.output)["results"]["wide"]
+        assert json.loads(result.stdout)["seeds"] == {"wide": 0}
+        record = json.loads(result.stdout)["results"]["wide"]
         assert record["value"] == pytest.approx(1.8379, abs=0.01)
         assert record["trusted"] is True
         assert record["settings"]["ladder"] == pytest.approx([0, 1 / 3, 2 / 3, 1])
@@ -94,7 +96,13 @@ class TestRun:
         result = invoke("run", f"{file}:wide", f"{file}:narrow", *TINY, "--store", store)
         assert result.exception is None
         # log of 1 / (exp(-1) 0.25)
-        assert "log Bayes factor of wide over narrow: 2.38" in result.output
+        answer = result.stdout.splitlines()[0]
+        assert answer.startswith("wide is preferred: probability 0.91")
+        assert "log Bayes factor over narrow 2.38" in " ".join(result.stdout.split())
+        assert "random numbers of its own" in result.stderr
+        for name in ("wide", "narrow"):
+            kept = refti.load(store / name)
+            assert kept.settings["seed"] == seed_of_model(0, name)
         assert {folder.name for folder in store.iterdir()} == {"wide", "narrow"}
         ranked = invoke("compare", store, "--json")
         table = json.loads(ranked.output)
@@ -109,10 +117,17 @@ class TestRun:
         assert isinstance(unreadable.exception, refti.SettingsError)
         assert priors == pytest.approx({"wide": 0.01, "narrow": 0.99})
 
-    def test_not_trusted_is_1(self, file: Path, monkeypatch: pytest.MonkeyPatch, capsys):
+    def test_imprecise_is_1_and_not_called_wrong(
+        self, file: Path, monkeypatch: pytest.MonkeyPatch, capsys
+    ):
         code = exit_code(monkeypatch, "run", f"{file}:wide", *TINY, "--target-error", "1e-9")
         assert code == 1
-        assert "NOT TRUSTED" in capsys.readouterr().out
+        printed = " ".join(capsys.readouterr().out.split())
+        assert "LESS PRECISE THAN ASKED" in printed
+        assert "NOT TRUSTED" not in printed
+        assert "target error: " in printed
+        assert "not ≤ 1e-09: the error asked for was not reached" in printed
+        assert "raise --kept" in printed
 
 
 class TestKept:
@@ -121,21 +136,21 @@ class TestKept:
     @pytest.fixture
     def interrupted(self, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
         """Makes the user lose patience in the first round of the run of this index."""
-        reporting = reporters.reporting
+        show, begin, runs = Display.__call__, Display.begin, count(-1)
+        at = {"run": -1, "wanted": -1}
 
-        def lose_patience(stage: str, done: int, total: int) -> None:
-            if stage.startswith("round") and done >= 3:
+        def next_run(display: Display, label: str) -> None:
+            at["run"] = next(runs) + 1
+            begin(display, label)
+
+        def lose_patience(display: Display, stage: str, done: int, total: int) -> None:
+            show(display, stage, done, total)
+            if at["run"] == at["wanted"] and stage.startswith("round") and done >= 3:
                 raise KeyboardInterrupt
 
-        def interrupt(index: int) -> None:
-            runs = count()
-            monkeypatch.setattr(
-                reporters,
-                "reporting",
-                lambda asked: reporting(lose_patience if next(runs) == index else asked),
-            )
-
-        return interrupt
+        monkeypatch.setattr(Display, "begin", next_run)
+        monkeypatch.setattr(Display, "__call__", lose_patience)
+        return lambda index: at.update(wanted=index)
 
     def test_a_finished_run(self, file: Path, tmp_path: Path):
         result = invoke("run", f"{file}:wide", *TINY, "--store", tmp_path / "run")
@@ -148,8 +163,8 @@ class TestKept:
         budget = cost["gradient_evaluations"] + cost["density_evaluations"] - 1000
         arguments = ("run", f"{file}:wide", *TINY, "--max-evaluations", budget)
         result = invoke(*arguments, "--store", tmp_path / "run")
-        assert result.return_value == 1
-        assert "budget" in result.output
+        assert result.return_value == 3
+        assert "raise --max-evaluations" in result.output
         assert f"Kept in {tmp_path / 'run'}." in result.output
         assert "budget" in refti.load(tmp_path / "run").found["ended"]
 
@@ -157,8 +172,9 @@ class TestKept:
         interrupted(0)
         result = invoke("run", f"{file}:wide", *TINY, "--store", tmp_path / "run")
         assert result.exception is None
-        assert result.return_value == 1
+        assert result.return_value == 3
         assert "it was interrupted" in result.output
+        assert "STOPPED EARLY" in result.output or "NOT TRUSTED" in result.output
         assert "Kept" not in result.output
         assert not (tmp_path / "run" / "result.json").exists()
 
@@ -169,7 +185,7 @@ class TestKept:
         names = ("wide", "narrow", "other")
         targets = [f"{file}:{name}" for name in names]
         result = invoke("run", *targets, *TINY, "--store", tmp_path)
-        assert result.return_value == 1
+        assert result.return_value == 3
         assert f"Kept in {tmp_path}: wide." in result.output
         assert {path.parent.name for path in tmp_path.glob("*/result.json")} == {"wide"}
         assert "other:" not in result.output
@@ -211,15 +227,20 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("options", "words"),
         [
-            (("--rungs", "1"), "at least 2 rungs"),
+            (("--rungs", "1"), "'--rungs': 1 is not in the range x>=2"),
             (("--rungs", "many"), "--rungs"),
-            (("--exponent", "-1", "--rungs", "4"), "exponent"),
-            (("--kernel", "gibbs"), "kernel="),
-            (("--search", "0"), "search="),
-            (("--search", "hard"), "search="),
-            (("--reference", "normal"), "reference="),
+            (("--exponent", "-1", "--rungs", "4"), "--exponent"),
+            (("--exponent", "2"), "--exponent says how --rungs are spaced"),
+            (("--kernel", "gibbs"), "must be one of hmc, nuts, elliptical; got 'gibbs'"),
+            (("--search", "0"), "--search"),
+            (("--search", "hard"), "must be one of quick, default, thorough or a whole number"),
+            (("--reference", "normal"), "must be one of auto, covariance"),
             (("--path", "power"), "prior and the likelihood apart"),
-            (("--chains", "1", "--seed", "-1"), "chains="),
+            (("--chains", "1", "--seed", "-1"), "--chains"),
+            (("--seed", "9999999999999999999"), "--seed must be below 2**63"),
+            (("--prior-program", "prior.stan"), "--prior-program is for Stan programs"),
+            (("--solver-limit", "9"), "--solver-limit is for Stan programs"),
+            (("--draws", "none.csv"), "There is no file none.csv"),
             (("--colour", "red"), "--colour"),
         ],
     )
@@ -256,19 +277,25 @@ class TestBadInput:
 class TestShell:
     """The same through a real process."""
 
-    def test_help_does_not_import_jax(self):
+    @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["init", "{folder}"]])
+    def test_what_computes_nothing_does_not_import_jax(self, arguments: list[str], tmp_path: Path):
         check = (
             "import sys\n"
             "from refti.cli import main\n"
-            "sys.argv = ['refti', '--help']\n"
+            "sys.argv = ['refti', *sys.argv[1:]]\n"
             "try:\n    main()\n"
             "except SystemExit as done:\n    code = done.code\n"
             "loaded = {'jax', 'blackjax', 'numpy', 'scipy', 'xarray'} & set(sys.modules)\n"
             "sys.exit(f'imported {loaded}' if loaded else code)\n"
         )
-        done = subprocess.run([sys.executable, "-c", check], capture_output=True, text=True)
+        filled = [argument.format(folder=tmp_path / "new") for argument in arguments]
+        program = [sys.executable, "-c", check, *filled]
+        done = subprocess.run(program, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
-        assert "Exit codes: 0 trusted, 1 finished but not trusted, 2 bad input" in done.stdout
+
+    def test_help_tells_the_exit_codes(self):
+        told = " ".join(invoke("--help").output.split())
+        assert "0 trusted, 1 finished but not trusted, 2 bad input, 3 stopped early" in told
 
     def test_help_of_run_names_everything_that_can_be_chosen(self):
         words = re.split(r"[^\w]+", invoke("run", "--help").output)
@@ -282,4 +309,4 @@ class TestShell:
         first = subprocess.run([*program, *map(str, arguments)], capture_output=True, text=True)
         assert first.returncode == 0, first.stderr
         second = invoke(*arguments)
-        assert json.loads(first.stdout) == json.loads(second.output)
+        assert json.loads(first.stdout) == json.loads(second.stdout)

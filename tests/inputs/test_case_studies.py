@@ -14,7 +14,8 @@ from scipy.special import logsumexp
 import refti
 from case_studies import STUDIES, Study
 from case_studies.data import STUDIES as MADE
-from refti.inputs.stan.data import to_json
+from refti.inputs.stan.data import read_data, to_json
+from refti.inputs.stan.prior_of import read_known
 from refti.inputs.stan.program import read_program
 from refti.inputs.stan.toolchain import find_toolchain
 
@@ -26,8 +27,9 @@ from refti.inputs.stan.toolchain import find_toolchain
 @pytest.mark.parametrize("study", STUDIES, ids=lambda study: study.name)
 def test_a_program_and_its_data_are_accepted(study: Study):
     program = read_program(study.program, find_toolchain().stanc)
-    assert program.improper == ()
-    assert set(json.loads(to_json(program, study.data))) == set(program.data)
+    data = read_data(study.data)
+    assert read_known(program, data).priors.flat == ()
+    assert set(json.loads(to_json(program, data))) == set(program.data)
 
 
 @pytest.fixture(scope="module")

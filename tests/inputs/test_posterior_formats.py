@@ -195,7 +195,7 @@ class TestNetCDF:
         (tmp_path / "fit.txt").write_text("1, 2")
         with pytest.raises(refti.ModelError, match=r"takes CSV files .* got fit\.txt"):
             read_draws(tmp_path / "fit.txt", NAMES)
-        with pytest.raises(refti.ModelError, match=r"one netCDF file .* got flat\.nc, text\.nc"):
+        with pytest.raises(refti.ModelError, match=r"one file of .* got flat\.nc, text\.nc"):
             read_draws([tmp_path / "flat.nc", tmp_path / "text.nc"], NAMES)
 
 

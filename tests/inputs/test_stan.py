@@ -1,10 +1,13 @@
 """Stan programs: the same density as elsewhere, the user's names, and clear words on bad input."""
 
+import dataclasses
 import json
+import os
 import pickle
 import shutil
 import stat
 import threading
+import time
 from pathlib import Path
 
 import jax
@@ -16,7 +19,8 @@ from scipy import stats
 
 import refti
 from refti.cli.main import commands
-from refti.inputs.stan import cache, compiler, toolchain
+from refti.inputs.stan import cache, cache_care, compiler, toolchain
+from refti.inputs.stan.data import to_json
 from refti.inputs.stan.precompiled_header import PrecompiledHeader
 from refti.inputs.stan.program import read_program
 from refti.inputs.stan.tuning import TUNING
@@ -219,7 +223,6 @@ class TestBadInput:
             ("parameters { real mu; }\nmodel { mu ~ nrmal(0, 1); }", "line 2"),
             ("data { int n; real y[n]; } model { }", "array.N. real y"),
             ("parameters { int k; } model { }", "log_sum_exp"),
-            ("data { int n; } model { }", "no parameters"),
             ((HERE / "flat.stan").read_text(), "no prior to mu, sigma.*does not exist"),
             ("parameters { complex z; tuple(real, real) t; } model { }", "z, t"),
         ],
@@ -228,7 +231,6 @@ class TestBadInput:
             "unknown",
             "old arrays",
             "discrete",
-            "no parameters",
             "no priors",
             "complex",
         ],
@@ -248,6 +250,7 @@ class TestBadInput:
             ({"n": [2], "y": [1, 2]}, r"'n'.*got the shape \(1,\)"),
             ({"n": 2, "y": [[1], [1, 2]]}, "'y'"),
             ({"n": 2, "y": None}, "'y'.*NoneType"),
+            ({"n": 3, "y": [1, 2]}, r"'y' must have the sizes \[n = 3\]; got \[2\]"),
             (3, "got int"),
         ],
     )
@@ -260,8 +263,13 @@ class TestBadInput:
             refti.from_stan(tmp_path / "missing.stan")
         with pytest.raises(refti.ModelError, match="cannot be read"):
             refti.from_stan(PROGRAM, tmp_path / "missing.json")
-        (tmp_path / "data.R").write_text("n <- 2")
-        with pytest.raises(refti.ModelError, match=r"not JSON.*R dump"):
+        (tmp_path / "data.json").write_text('{"n": 2,')
+        with pytest.raises(refti.ModelError, match=r"neither JSON nor an R dump.*line 1"):
+            refti.from_stan(PROGRAM, tmp_path / "data.json")
+        (tmp_path / "data.R").write_text("n <- 2\ny <- list(1, 2)")
+        with pytest.raises(
+            refti.ModelError, match=r"R dump: line 2: expected a number, got 'list'"
+        ):
             refti.from_stan(PROGRAM, tmp_path / "data.R")
         with pytest.raises(refti.ModelError, match="got list"):
             refti.from_stan([PROGRAM])  # type: ignore[arg-type]
@@ -289,39 +297,9 @@ class TestBadInput:
             )
 
 
-@pytest.mark.parametrize(
-    ("statements", "named"),
-    [
-        ("y ~ normal(mu[1], sigma);", ["mu", "sigma"]),
-        ("mu ~ normal(m0, 1); sigma ~ normal(0, 1); y ~ normal(mu[1], sigma);", []),
-        ("mu[1] ~ normal(m0, 1); log(sigma) ~ normal(m0, 1); y ~ normal(mu[1], sigma);", []),
-        ("vector[3] all_mu = append_row(m0, mu); all_mu ~ normal(m0, 1); sigma ~ gamma(1, 1);", []),
-        ("vector[2] eta = mu * sigma; sigma ~ gamma(1, 1); y ~ normal(eta[1], 1);", ["mu"]),
-        ("target += normal_lpdf(mu | m0, 1) + exponential_lpdf(sigma | 1);", []),
-        ("// mu ~ normal(m0, 1);\nsigma ~ normal(0, 1); y ~ normal(mu[1], sigma);", ["mu"]),
-    ],
-)
-def test_parameters_without_a_prior_are_found(statements: str, named: list[str]):
-    program = f"""
-        data {{ vector[3] y; real m0; }}
-        parameters {{ vector[2] mu; real<lower=0> sigma; simplex[3] p; real<lower=0, upper=1> q; }}
-        model {{ {statements} y ~ normal(p, q); }}
-    """
-    found = read_program(program, toolchain.find_toolchain().stanc)
-    assert list(found.improper) == named
-
-
 def test_data_are_written_as_stan_reads_them():
-    from refti.inputs.stan.data import to_json
-    from refti.inputs.stan.program import Program
-
-    declared = {
-        "n": {"type": "int", "dimensions": 0},
-        "k": {"type": "int", "dimensions": 1},
-        "y": {"type": "real", "dimensions": 2},
-        "z": {"type": "real", "dimensions": 1},
-    }
-    program = Program("p.stan", "", declared, {}, "", None)
+    text = "data { int n; array[2] int k; matrix[2, 2] y; vector[0] z; } model { }"
+    program = read_program(text, toolchain.find_toolchain().stanc)
     data = {
         "n": np.float64(3),
         "k": jnp.array([1, 2]),
@@ -333,9 +311,11 @@ def test_data_are_written_as_stan_reads_them():
     assert json.loads(to_json(program, data)) == wanted
 
 
-def test_data_that_break_a_declared_bound_are_refused_in_stans_words(pine: refti.Model):
-    with pytest.raises(refti.ModelError, match=r"does not accept the data.*n.*greater than"):
+def test_data_that_break_a_declared_bound_are_refused(shapes: refti.Model):
+    with pytest.raises(refti.ModelError, match=r"'n' must be at least 1; got n = 0"):
         refti.from_stan(EXAMPLE / "radiata.stan", {"n": 0, "strength": [], "covariate": []})
+    with pytest.raises(refti.ModelError, match=r"does not accept the data.*scale is nan"):
+        refti.from_stan(HERE / "shapes.stan", {**SHAPES, "scale": np.nan})
 
 
 def test_a_prior_program_with_other_parameters_is_refused(shapes: refti.Model):
@@ -448,8 +428,78 @@ class TestCache:
         folder = cache.cache_folder()
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
         folder.chmod(0o777)
-        with pytest.raises(refti.ModelError, match="others can write"):
+        with pytest.raises(
+            refti.ModelError, match=r"planted.*Delete the whole cache, rm -r .*chmod"
+        ):
             cache.cache_folder()
+
+    @staticmethod
+    def make(folder: Path) -> None:
+        (folder / "program.so").write_text("whole")
+
+    def test_a_file_of_the_same_size_with_other_contents_is_made_again(self, tmp_path: Path):
+        folder = cache.make_once(tmp_path / "x", self.make)
+        (folder / "program.so").write_text("plant")
+        cache.make_once(folder, self.make)
+        assert (folder / "program.so").read_text() == "whole"
+
+    @pytest.mark.parametrize("name", ["program.so", cache.COMPLETE, "added"])
+    def test_a_file_that_others_own_or_can_write_to_is_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    ):
+        folder = cache.make_once(tmp_path / "x", self.make)
+        (folder / name).touch()
+        (folder / name).chmod(0o666)
+        with pytest.raises(refti.ModelError, match=f"{name} is in the cache.*Delete the whole"):
+            cache.make_once(folder, self.make)
+        (folder / name).chmod(0o600)
+        theirs = os.getuid() + 1
+        real = Path.lstat
+
+        def lstat(path: Path) -> os.stat_result:
+            found = real(path)
+            if path.name != name:
+                return found
+            return os.stat_result((*found[:4], theirs, *found[5:10]))
+
+        monkeypatch.setattr(Path, "lstat", lstat)
+        with pytest.raises(refti.ModelError, match=f"{name} is in the cache.*Delete the whole"):
+            cache.make_once(folder, self.make)
+
+    def test_a_link_to_elsewhere_is_refused(self, tmp_path: Path):
+        folder = cache.make_once(tmp_path / "x", self.make)
+        (folder / "program.so").rename(tmp_path / "elsewhere")
+        (folder / "program.so").symlink_to(tmp_path / "elsewhere")
+        with pytest.raises(refti.ModelError, match="Delete the whole"):
+            cache.make_once(folder, self.make)
+
+    def test_it_is_kept_small_and_tells_what_it_holds(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("REFTI_CACHE", str(tmp_path))
+        small = dataclasses.replace(TUNING, most_cache_megabytes=2.5)
+        monkeypatch.setattr(cache_care, "TUNING", small)
+        assert cache_care.report_cache().programs == 0
+
+        def large(folder: Path) -> None:
+            (folder / "program.so").write_bytes(bytes(1_000_000))
+
+        folders = [
+            cache.make_once(cache.cache_folder() / "key" / f"p{age}", large) for age in range(4)
+        ]
+        for age, folder in enumerate(folders):
+            used = time.time() - 3700 * (3 - age)
+            os.utime(folder / cache.COMPLETE, (used, used))
+        assert str(cache_care.report_cache()).startswith("4 compiled Stan programs in")
+        # The two used longest ago go; the one at hand would stay in any case.
+        assert cache_care.bound_cache(folders[3]) == folders[:2]
+        found = cache_care.report_cache()
+        assert (found.programs, found.foreign) == (2, ())
+        assert found.megabytes == pytest.approx(2, abs=0.1)
+        (folders[3] / "program.so").chmod(0o666)
+        assert "delete the cache, rm -r" in str(cache_care.report_cache())
+        assert cache_care.clear_cache() == pytest.approx(2, abs=0.1)
+        assert not cache.cache_place().exists()
 
 
 class TestBridgeStan:

@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.integrate import quad
 
 import refti
-from refti.run.store import fingerprint
+from refti.run.store.manifest import fingerprint
 
 HERE = Path(__file__).parents[1] / "stan"
 LEFT, NOISE = np.array([0.5, 0.3, 0.7]), 0.1

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from benchmarks.readme_tables import tables
+from benchmarks.settings_tables import tables
 from click.testing import CliRunner
 
 import refti

@@ -41,7 +41,7 @@ from targets import (
 
 pytestmark = pytest.mark.usefixtures("x64")
 
-README = Path(__file__).parents[2] / "README.md"
+SETTINGS_PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 LOG_Z = {target.name: target.log_z for target in TARGETS}
 GAUSSIAN_COVARIANCE = GAUSSIAN_FACTOR @ GAUSSIAN_FACTOR.T
 NO_MODE = Mode(np.zeros(4), 0.0, np.eye(4), 0.0)  # for fits that do not look at it
@@ -273,7 +273,7 @@ class TestTruncated:
 @pytest.mark.parametrize("family", ["auto", *registry.FAMILIES])
 def test_every_family_is_named_where_users_look_for_it(family: str, help_of_run: str):
     assert f'"{family}"' in refti.evidence.__doc__
-    assert f'`"{family}"`' in README.read_text()
+    assert f'`"{family}"`' in SETTINGS_PAGE.read_text()
     assert re.search(rf"\b{family}\b", help_of_run)
 
 

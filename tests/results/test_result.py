@@ -9,6 +9,7 @@ from math import inf, isnan, nan
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pytest
 import xarray
@@ -19,9 +20,11 @@ from refti.checks.ended import Ended
 from refti.draws.cost import Cost
 from refti.draws.draws import Draws
 from refti.estimators import Estimate, estimate_path
+from refti.results.files import sha256
 from refti.results.rungs import summarise_rungs
+from refti.results.saving import digest_of
 
-FILES = {"result.json", "draws.nc", "posterior.nc"}
+FILES = {"result.json", "draws.nc", "posterior.nc", "reference.nc"}
 
 
 @pytest.fixture(scope="module")
@@ -117,23 +120,11 @@ class TestRoundTrip:
         assert type(again) is refti.LogRatio
         assert not hasattr(again, "log_z")
 
-    def test_results_saved_before_these_fields_were_there_are_read(
-        self, result: refti.Evidence, tmp_path: Path
-    ):
-        result.save(tmp_path)
-        record = json.loads((tmp_path / "result.json").read_text())
-        del record["rungs"]
-        found = record.pop("found")
-        record["settings"] |= {**found, "ended": Ended.OUT_OF_BUDGET.sentence}
-        for check in record["checks"]:
-            del check["mended_by_draws"]
-        (tmp_path / "result.json").write_text(json.dumps(record))
-        again = refti.load(tmp_path)
-        assert again.found == found
-        assert dict(again.settings) == {**result.settings, "path": "telescopic"}
-        assert again.rungs == ()
-        assert not any(check.mended_by_draws for check in again.checks)
-        assert (again.value, again.trusted) == (result.value, result.trusted)
+    def test_a_result_without_checks_is_not_trusted(self, result: refti.Evidence, tmp_path: Path):
+        bare = replace(result, checks=())
+        bare.save(tmp_path / "kept")
+        assert not bare.trusted
+        assert not refti.load(tmp_path / "kept").trusted
 
     def test_json_is_strict(self, result: refti.Evidence, tmp_path: Path):
         replace(result, error=inf).save(tmp_path / "kept")
@@ -175,7 +166,7 @@ class TestRoundTrip:
 class TestDamage:
     """Files that are not those that were written."""
 
-    @pytest.mark.parametrize("file", ["draws.nc", "posterior.nc"])
+    @pytest.mark.parametrize("file", ["draws.nc", "posterior.nc", "reference.nc"])
     def test_changed_netcdf_is_refused(self, result: refti.Evidence, tmp_path: Path, file: str):
         result.save(tmp_path)
         data = bytearray((tmp_path / file).read_bytes())
@@ -185,7 +176,7 @@ class TestDamage:
             refti.load(tmp_path)
         assert file in str(caught.value)
 
-    @pytest.mark.parametrize("file", ["draws.nc", "posterior.nc"])
+    @pytest.mark.parametrize("file", ["draws.nc", "posterior.nc", "reference.nc"])
     def test_missing_netcdf_is_refused(self, result: refti.Evidence, tmp_path: Path, file: str):
         result.save(tmp_path)
         (tmp_path / file).unlink()
@@ -194,14 +185,64 @@ class TestDamage:
 
     @pytest.mark.parametrize(
         "text",
-        ["", "{", "[]", "null", '{"format": 99}', '{"format": 1}'],
-        ids=["empty", "cut", "list", "null", "other format", "fields missing"],
+        ["", "{", "[]", "null", '{"format": 99}', '{"format": 2}', "[" * 100_000, '{"a":' * 9_999],
+        ids=["empty", "cut", "list", "null", "newer", "fields missing", "deep", "deep objects"],
     )
     def test_damaged_json_is_refused(self, result: refti.Evidence, tmp_path: Path, text: str):
         result.save(tmp_path)
         (tmp_path / "result.json").write_text(text)
         with pytest.raises(refti.StoreError):
             refti.load(tmp_path)
+
+    @pytest.mark.parametrize(
+        ("field", "value"),
+        [("value", "nan"), ("error", -1.0), ("checks", []), ("trusted", True), ("found", {})],
+    )
+    def test_a_number_changed_by_hand_is_refused(
+        self, result: refti.Evidence, tmp_path: Path, field: str, value: Any
+    ):
+        replace(result, checks=(replace(result.checks[0], ok=False),)).save(tmp_path)
+        record = json.loads((tmp_path / "result.json").read_text())
+        assert record[field] != value
+        (tmp_path / "result.json").write_text(json.dumps({**record, field: value}))
+        with pytest.raises(refti.StoreError, match="changed after it was written"):
+            refti.load(tmp_path)
+
+    @pytest.mark.parametrize("field", ["estimates", "rungs", "cost", "sha256"])
+    @pytest.mark.parametrize("value", [None, 3, "text", [[]], {"a": None}])
+    def test_wrong_kinds_of_values_are_refused(
+        self, result: refti.Evidence, tmp_path: Path, field: str, value: Any
+    ):
+        result.save(tmp_path)
+        record = json.loads((tmp_path / "result.json").read_text())
+        del record["digest"]
+        record[field] = value
+        record["digest"] = digest_of(record)  # as one would who means harm
+        (tmp_path / "result.json").write_text(json.dumps(record))
+        with pytest.raises(refti.StoreError):
+            refti.load(tmp_path)
+
+    def test_a_small_file_that_claims_to_be_large_is_not_loaded(
+        self, result: refti.Evidence, tmp_path: Path
+    ):
+        result.save(tmp_path)
+        with h5py.File(tmp_path / "draws.nc", "w") as file:  # never written, so it takes no room
+            file.create_dataset("delta_0", shape=(2**35,), chunks=(2**16,), dtype="f8")
+        record = json.loads((tmp_path / "result.json").read_text())
+        del record["digest"]
+        record["sha256"]["draws.nc"] = sha256((tmp_path / "draws.nc").read_bytes())
+        record["digest"] = digest_of(record)
+        (tmp_path / "result.json").write_text(json.dumps(record))
+        with pytest.raises(refti.StoreError, match="claims to hold 274,877,906,944"):
+            refti.load(tmp_path)
+
+    def test_a_link_is_not_followed(self, result: refti.Evidence, tmp_path: Path):
+        result.save(tmp_path / "there")
+        result.save(tmp_path / "here")
+        (tmp_path / "here" / "draws.nc").unlink()
+        (tmp_path / "here" / "draws.nc").symlink_to(tmp_path / "there" / "draws.nc")
+        with pytest.raises(refti.StoreError, match=r"draws\.nc cannot be read"):
+            refti.load(tmp_path / "here")
 
     def test_nothing_there(self, tmp_path: Path):
         with pytest.raises(refti.StoreError, match="no finished result"):

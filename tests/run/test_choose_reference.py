@@ -140,22 +140,16 @@ def test_the_pilot_goes_on_though_the_way_from_the_mode_is_shortest(
         tried.append(families)
         return next(rounds, {"covariance": 9.0})
 
-    def all_families(
-        end: object, pilot: object, engine: object, *, is_shaped: bool
-    ) -> dict[str, float]:
-        assert not is_shaped
-        return measured(end, pilot, None, engine)
-
     def continued(end: object, pilot: Any, engine: object) -> Any:
         return SimpleNamespace(draws=np.tile(pilot.draws, (2, 1)), is_users=False)
 
-    monkeypatch.setattr(choices, "measure_families", all_families)
     monkeypatch.setattr(choices, "measure_lengths", measured)
     monkeypatch.setattr(choices, "continue_pilot", continued)
     monkeypatch.setattr(choices, "fit_family", lambda end, pilot, family, draws, engine: family)
     end = SimpleNamespace(model=SimpleNamespace(dim=200), leg=SimpleNamespace(has_gradient=True))
     pilot = SimpleNamespace(draws=np.zeros((1000, 200)), is_users=False)
-    found, longer = choices.choose_reference(end, pilot, 0.1, None)
+    first = measured(end, pilot, None, None)
+    found, longer = choices.choose_reference(end, pilot, 0.1, None, first)
     assert found.family == "covariance"
     assert tried == [None, ["covariance"], ["covariance"], ["covariance"]]
     assert len(longer.draws) == 8 * len(pilot.draws)

@@ -214,14 +214,13 @@ class TestInterruption:
             log_likelihood=lambda x: -0.5 * (x - 1) ** 2,
             parameters={"x": refti.real()},
         )
-        reporting = reporters.reporting
-        reports = iter([False, interrupting(stage, 3)])
-        monkeypatch.setattr(reporters, "reporting", lambda _: reporting(next(reports)))
-        found = refti.evidence(whole, store=tmp_path / "run", progress=False)
+        monkeypatch.setattr(reporters, "silent", interrupting(stage, 3))
+        found = refti.evidence(whole, store=tmp_path / "run", progress=lambda *told: None)
         assert failed(found) == {"finished"}
         assert "interrupted" in str(found)
         assert abs(found.value - (-0.25 - 0.5 * np.log(2))) < 4 * found.error
         assert not (tmp_path / "run" / "result.json").exists()
+        assert refti.load(tmp_path / "run" / "unfinished").value == found.value
 
 
 class TestSpentBudget:

@@ -6,8 +6,13 @@ directory is refused before anything is sampled.
 
 from __future__ import annotations
 
+import io
 import json
+import os
 import shutil
+import threading
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +23,21 @@ import pytest
 
 import refti
 from refti.references.gaussian import Gaussian, gaussian
-from refti.run.store import fingerprint
+from refti.results.files import sha256
+from refti.run.store.directory import locked, require_usable
+from refti.run.store.manifest import fingerprint
 
-FILES = {"run.json", "result.json", "draws.nc", "posterior.nc"}
+FILES = {
+    "blocks",
+    "draws.nc",
+    "events.jsonl",
+    "lock",
+    "posterior.nc",
+    "probes.npz",
+    "reference.nc",
+    "result.json",
+    "run.json",
+}
 
 
 def normal(scale: float) -> refti.Model:
@@ -59,7 +76,7 @@ def run(finished: Path, tmp_path: Path) -> Path:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
+    return {path.name: path.read_bytes() for path in sorted(folder.rglob("*")) if path.is_file()}
 
 
 def refused(folder: Path, model: refti.Model = MODEL, **changes: Any) -> str:
@@ -76,7 +93,7 @@ def _must_not_run(stage: str, done: int, total: int) -> None:
 
 
 def test_run_directory_holds_the_run_and_its_result(finished: Path):
-    assert set(contents(finished)) == FILES
+    assert {path.name for path in finished.iterdir()} == FILES
     record = json.loads((finished / "run.json").read_text())
     assert record["settings"]["seed"] == 0
     assert {"refti", "jax", "numpy"} <= set(record["versions"])
@@ -177,7 +194,7 @@ def test_a_file_is_no_directory(tmp_path: Path):
 def test_an_empty_directory_is_used(tmp_path: Path, finished: Path):
     found = refti.evidence(MODEL, **SETTINGS, store=tmp_path)
     assert found.value == refti.load(finished).value
-    assert set(contents(tmp_path)) == FILES
+    assert {path.name for path in tmp_path.iterdir()} == FILES
 
 
 def test_bad_input_leaves_no_directory(tmp_path: Path):
@@ -193,3 +210,112 @@ def test_a_model_that_fails_its_preflight_leaves_no_run_behind(tmp_path: Path):
     with pytest.raises(refti.ModelError, match="not finite"):
         refti.evidence(broken, store=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("store", [3, None, "", ["run"], "x" * 5_000, "a\0b"], ids=repr)
+def test_what_is_no_directory(store: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(refti.StoreError, match=r"store= must be|cannot be a directory"):
+        require_usable(store)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_closed_directory_is_told_before_any_compute(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(os, "access", lambda path, mode: False)  # root may write anywhere
+    with pytest.raises(refti.StoreError, match=r"cannot be written to.*chmod"):
+        refti.evidence(MODEL, **SETTINGS, store=tmp_path / "run", progress=_must_not_run)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"format": 99}', "newer version of refti"),
+        ('{"format": "2"}', "not that of a run"),
+        ("[" * 100_000, "RecursionError"),
+        ('{"format": 2, "settings": [], "models": 3, "versions": []}', "holds another run"),
+        ("\0\0\0", "cannot be read"),
+    ],
+    ids=["newer", "text", "deep", "wrong kinds", "zeros"],
+)
+def test_manifests_that_cannot_be_read(run: Path, text: str, words: str):
+    (run / "run.json").write_text(text)
+    assert words in refused(run)
+
+
+class TestHostileBlocks:
+    """Files of blocks that were made to do harm; each is left out, and its block computed again."""
+
+    @staticmethod
+    def forge(run: Path, content: bytes, **changes: Any) -> None:
+        """Puts bytes in the place of the first content of the last bundle, receipts and all."""
+        receipt = sorted((run / "blocks").glob("*.json"))[-1]
+        record = json.loads(receipt.read_text())
+        with zipfile.ZipFile(receipt.with_suffix(".zip")) as file:
+            contents = [file.read(str(i)) for i in range(len(record["entries"]))]
+        contents[0] = content
+        record["entries"][0]["sha256"] = sha256(content)
+        payload = io.BytesIO()
+        with zipfile.ZipFile(payload, "w", changes.pop("compression", zipfile.ZIP_STORED)) as file:
+            for i, one in enumerate(contents):
+                file.writestr(str(i), one)
+        record["sha256"] = sha256(payload.getvalue())
+        receipt.with_suffix(".zip").write_bytes(payload.getvalue())
+        receipt.write_text(json.dumps({**record, **changes}))
+
+    @pytest.fixture(params=["object", "huge", "code", "deep", "zipped"])
+    def hostile(self, request: pytest.FixtureRequest, run: Path) -> Path:
+        (run / "result.json").unlink()
+        buffer = io.BytesIO()
+        if request.param == "object":
+            np.savez(buffer, tree=np.array([{"a": Exploding()}], dtype=object))
+        elif request.param == "huge":
+            with zipfile.ZipFile(buffer, "w") as file:
+                header = io.BytesIO()
+                described = {"descr": "<f8", "fortran_order": False, "shape": (2**43,)}
+                np.lib.format.write_array_header_1_0(header, described)
+                file.writestr("tree.npy", header.getvalue())
+        elif request.param == "code":
+            tree = json.dumps({"record": ["Popen", {"args": "touch harm"}]}).encode()
+            np.savez(buffer, tree=np.frombuffer(tree, dtype=np.uint8))
+        elif request.param == "deep":
+            tree = ('{"tuple": [' * 50_000).encode()
+            np.savez(buffer, tree=np.frombuffer(tree, dtype=np.uint8))
+        compression = zipfile.ZIP_DEFLATED if request.param == "zipped" else zipfile.ZIP_STORED
+        self.forge(run, buffer.getvalue(), compression=compression)
+        return run
+
+    @pytest.mark.filterwarnings("ignore:.*was damaged")
+    def test_it_is_left_out(self, hostile: Path, finished: Path):
+        found = refti.evidence(MODEL, **SETTINGS, store=hostile, progress=False)
+        assert found.value == refti.load(finished).value
+        assert not list(hostile.rglob("harm"))
+
+
+class Exploding:
+    """Raises when it is unpickled."""
+
+    def __reduce__(self) -> Any:
+        return (exec, ("raise SystemExit('unpickled')",))
+
+
+def test_a_second_driver_waits_and_ends_with_the_result(finished: Path, tmp_path: Path):
+    told: list[str] = []
+    folder, ready = tmp_path / "run", threading.Event()
+    shutil.copytree(finished, folder, ignore=shutil.ignore_patterns("result.json"))
+
+    def report(stage: str, done: int, total: int) -> None:
+        told.append(stage)
+        ready.set()
+
+    with ThreadPoolExecutor(1) as pool:
+        with locked(folder, lambda: None):
+            waiting = pool.submit(refti.evidence, MODEL, **SETTINGS, store=folder, progress=report)
+            assert ready.wait(60)
+            assert set(told) == {"waiting for another process on this run"}
+            shutil.copy(finished / "result.json", folder)  # the first driver comes to its end
+        found = waiting.result()
+    assert found.cost == refti.load(finished).cost
+    assert set(told) == {"waiting for another process on this run"}

@@ -12,7 +12,7 @@ from refti.search.modes import find_modes
 from refti.search.peaks import Modes
 from refti.search.searched import Searched, evaluations_of, share_found
 from refti.search.tuning import TUNING
-from refti.search.wanderers import PriorChains, draw_flattened
+from refti.search.wanderers import PriorChains, draw_flattened, flattenings_of
 
 
 def search(
@@ -240,10 +240,13 @@ def test_the_flattened_density_is_as_wide_as_it_says():
     known = KnownPeaks(
         np.array([[5.0, -1.0]]), np.zeros(1), factor[None], np.array([True]), np.array([0])
     )
-    x, _ = draw_flattened(known, np.array([0]), 40_000, np.random.default_rng(0))
+    x = draw_flattened(known, np.array([0]), 40_000, np.random.default_rng(0)).x
     u = np.linalg.solve(factor, (x - known.x[0]).T)
-    share, wide = TUNING.along_one_parameter, np.mean(TUNING.flattenings)
-    # Three in four are wider by the root of T all over; the others by T along one parameter alone.
+    share = TUNING.along_one_parameter
+    reaches = np.array(TUNING.reaches)
+    wide = np.dot(TUNING.reach_shares, flattenings_of(reaches, 2))
+    along = np.dot(TUNING.reach_shares, reaches**2)
+    # Three in four are wider by the root of T all over; the others as far along one parameter.
     assert np.mean(np.sum(u**2, axis=0)) == pytest.approx(
-        (1 - share) * 2 * wide + share * (2 + wide), rel=0.1
+        (1 - share) * 2 * wide + share * (2 + along), rel=0.1
     )

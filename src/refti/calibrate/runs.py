@@ -110,6 +110,8 @@ def run_job(job: Job, build: Build = suite_target) -> Run:
     except Exception as error:
         error.add_note(f"In the run {job.key}.")
         raise
+    if result.found.get("ended") == "interrupted":
+        raise KeyboardInterrupt  # half a run is none of the study
     return Run(
         **known,  # type: ignore[arg-type]
         log_z=float(result.log_z),

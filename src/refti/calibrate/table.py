@@ -55,21 +55,32 @@ def summary(runs: Sequence[Run]) -> Summary:
     )
 
 
-def head() -> str:
-    """The names of the columns."""
+def head(width: int) -> str:
+    """The names of the columns that have room in so many letters."""
+    if width < WIDE:
+        return f"{'target':24s} {'exact':>12s} {'log z':>12s} {'error':>8s} {'z':>7s}  trusted"
     return (
         f"{'target':24s} {'dim':>4s} {'exact':>14s} {'log z':>14s} {'error':>8s} {'z':>7s} "
         f"{'rungs':>5s} {'reference':14s} {'gradients':>10s} {'seconds':>8s}  trusted"
     )
 
 
-def line(run: Run) -> str:
-    """The row of one run."""
-    start = f"{run.name:24s} {run.dim:4d} {run.truth:14.4f}"
+def line(run: Run, width: int) -> str:
+    """The row of one run; what a narrow one leaves out is in the JSON."""
+    narrow = width < WIDE
+    start = f"{run.name:24s} " + ("" if narrow else f"{run.dim:4d} ")
+    truth = f"{run.truth:12.4f}" if narrow else f"{run.truth:14.4f}"
     if run.message is not None:
-        return f"{start} refused: {run.message.splitlines()[0]}"
+        said = f"{start}{truth} refused: {run.message.splitlines()[0]}"
+        return said[:width] if narrow else said
+    if narrow:
+        verdict = "yes" if run.trusted else "no"
+        return f"{start}{truth} {run.log_z:12.4f} {run.error:8.4f} {run.z:+7.2f}  {verdict}"
     verdict = "yes" if run.trusted else f"no: {', '.join(run.failed)}"
     return (
-        f"{start} {run.log_z:14.4f} {run.error:8.4f} {run.z:+7.2f} {run.rungs:5d} "
+        f"{start}{truth} {run.log_z:14.4f} {run.error:8.4f} {run.z:+7.2f} {run.rungs:5d} "
         f"{run.reference:14s} {run.gradients:10d} {run.seconds:8.1f}  {verdict}"
     )
+
+
+WIDE = 127  # letters of a row with all columns

@@ -4,6 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+AT_LEAST = frozenset({"density", "effective draws", "exchange", "overlap", "support"})
+# What a check measures, where its name does not say.
+QUANTITIES = {
+    "convergence": "R-hat",
+    "chains": "R-hat",
+    "positions": "R-hat",
+    "tail of the start": "Pareto k",
+    "tail of the end": "Pareto k",
+    "tails": "Pareto k",
+    "halves": "distance in errors",
+    "agreement": "distance in errors",
+    "witness": "distance in errors",
+}
+
 
 @dataclass(frozen=True)
 class Check:
@@ -25,9 +39,24 @@ class Check:
     advice: str
     mended_by_draws: bool = False
 
+    @property
+    def direction(self) -> str:
+        """On which side of the threshold the value must be: "≤" or "≥"."""
+        return "≥" if self.name in AT_LEAST else "≤"
+
+    @property
+    def measured(self) -> str:
+        """What was found, such as `R-hat 1.004 ≤ 1.03`, or `R-hat 1.2, not ≤ 1.03`."""
+        holds = (
+            self.value >= self.threshold
+            if self.direction == "≥"
+            else (self.value <= self.threshold)
+        )
+        found = f"{QUANTITIES.get(self.name, '')} {self.value:.4g}".lstrip()
+        return f"{found}{'' if holds else ', not'} {self.direction} {self.threshold:.4g}"
+
     def __str__(self) -> str:
-        state = "ok" if self.ok else f"FAILED: {self.advice}"
-        return f"{self.name}: {self.value:.3g} (threshold {self.threshold:.3g}) {state}"
+        return f"{self.name}: {self.measured}" + ("" if self.ok else f": {self.advice}")
 
 
 def at_most(

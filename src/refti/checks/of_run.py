@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from refti.checks.check import Check, at_most
+from refti.checks.check import Check, at_least, at_most
 from refti.checks.ended import Ended
 from refti.checks.tuning import TUNING
 from refti.estimators import Estimate
@@ -107,6 +107,36 @@ def check_tails(shape: float) -> Check:
     )
 
 
+def check_missing_tail(missing: float, error: float) -> Check:
+    """Whether draws have all the mass in the tails that the density itself says is there.
+
+    Args:
+        missing: the share of the mass that the tails of coordinates have more by integrating
+            the density along them than by counting draws.
+        error: the standard error of that.
+    """
+    return at_most(
+        "missing tail",
+        missing,
+        max(TUNING.most_missing, TUNING.most_distance * error),
+        "the density, followed out along coordinates, has this share of its mass more in their "
+        "tails than the draws do, so the evidence is likely too low; let reference='auto' choose "
+        "coordinates in which chains get there, or sample longer (max_evaluations=)",
+    )
+
+
+def check_fresh_starts(r_hat: float) -> Check:
+    """Whether chains begun at draws of the reference came to where the run's chains are."""
+    return at_most(
+        "fresh starts",
+        r_hat,
+        TUNING.most_r_hat_of_fresh_starts,
+        "chains begun at draws of the reference are not where those are that set out from the "
+        "pilot (R-hat of a coordinate), so one of the two has not seen all of the posterior; "
+        "sample longer (warmup=, max_evaluations=), or reparametrise the model",
+    )
+
+
 def check_search(still_growing: bool, sentence: str) -> Check:
     """Whether the search for modes came to its own end, and did not end while it found more."""
     return at_most(
@@ -116,6 +146,17 @@ def check_search(still_growing: bool, sentence: str) -> Check:
         "new modes were still turning up when the search for them ended, or some were met so "
         f"rarely that others are likely to have been missed ({sentence}); look harder with "
         'search="thorough" or a number of evaluations, or bound the parameters',
+    )
+
+
+def check_point(value: float) -> Check:
+    """Whether the log density of a model without parameters is a number."""
+    return at_least(
+        "density",
+        float(np.isfinite(value)),
+        1.0,
+        "the model has no parameters, and its log density is not finite: it gives these data a "
+        "probability of zero, or none at all; check the data and the fixed values",
     )
 
 

@@ -34,6 +34,25 @@ class CheckTuning:
     heaviest_coordinate: float = tuned(
         0.55, "Pareto k of the draws in one coordinate; a Student-t of two degrees has 0.5"
     )
+    most_r_hat_of_fresh_starts: float = tuned(
+        1.5, "of short chains begun at draws of the reference together with those of the run"
+    )
+    long_tail: float = tuned(
+        9.0,
+        "times as far from the median as half of the draws are, beyond which one is in a long "
+        "tail; of a normal's 16,000 draws the last is 6 times as far, of an exponential's 14",
+    )
+    tail_coordinates: int = tuned(
+        5, "with long tails, whose mass is also integrated from the density itself"
+    )
+    tail_beyond: float = tuned(0.98, "share of the draws beyond which a tail begins")
+    tail_lines: int = tuned(8, "draws through which the density is integrated along a coordinate")
+    tail_points: int = tuned(20, "points on each side of a line's middle, and of its draw")
+    tail_ends: float = tuned(1e4, "times further than where it begins, where a tail is left")
+    tail_grain: float = tuned(0.2, "spreads between the points in the middle of a line")
+    most_missing: float = tuned(
+        0.01, "share of the mass that draws may lack in a tail, and that many errors of it: 4"
+    )
     most_r_hat_of_positions: float = tuned(
         1.08, "of a coordinate of the posterior's draws; delta may agree where positions do not"
     )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from inspect import signature
@@ -14,64 +14,27 @@ import click
 
 from refti.cli.exit_codes import verdict
 from refti.cli.printing import print_json
-from refti.progress import print_lines
+from refti.cli.study_options import common_options
+from refti.progress import Display, terminal_width
 
 if TYPE_CHECKING:
     from refti.calibrate.runs import Job, Run
     from refti.suite import Target
 
 
-@click.group()
+@click.group(short_help="Replicated runs: are errors and verdicts right?")
 def calibrate() -> None:
     """Replicated runs that show whether errors and verdicts are right.
 
     With --output each finished run is kept in a file of JSON lines, and a study that was
-    interrupted goes on where it stopped. Exit codes: 0 passed, 1 not passed, 2 bad input.
+    interrupted goes on where it stopped. Exit codes: 0 passed, 1 not passed, 2 bad input, 3 stopped
+    early.
+
+    \b
+    Examples:
+      refti calibrate suite --quick
+      refti calibrate coverage -o runs/calibration
     """
-
-
-def _common_options(command: Callable[..., int]) -> Callable[..., int]:
-    """The options that all studies have."""
-    for option in reversed(
-        (
-            click.option(
-                "--workers",
-                type=click.IntRange(min=1),
-                default=2,
-                show_default=True,
-                help="Processes; at most as many as there are processors.",
-            ),
-            click.option(
-                "-o", "--output", type=click.Path(path_type=Path), help="Directory to keep runs in."
-            ),
-            click.option(
-                "--setting",
-                "settings",
-                multiple=True,
-                metavar="NAME=VALUE",
-                callback=_parse_settings,
-                help="A setting of refti.evidence, its value as JSON; may be repeated.",
-            ),
-            click.option("--quick", is_flag=True, help="A small version of the study."),
-            click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON."),
-        )
-    ):
-        command = option(command)
-    return command
-
-
-def _parse_settings(context: Any, option: Any, values: tuple[str, ...]) -> dict[str, Any]:
-    del context, option
-    settings = {}
-    for item in values:
-        name, found, value = item.partition("=")
-        if not found or not name.isidentifier() or name in ("seed", "progress", "store"):
-            raise click.BadParameter(f"expected NAME=VALUE, such as kept=500; got {item!r}.")
-        try:
-            settings[name] = json.loads(value)
-        except ValueError:
-            settings[name] = value
-    return settings
 
 
 _targets = click.option(
@@ -92,7 +55,7 @@ _hard = click.option("--hard", is_flag=True, help="Only the hard targets.")
     show_default=True,
     help="Seeds a target; with two or more the table has a row a target, not a run.",
 )
-@_common_options
+@common_options
 def suite(
     targets: tuple[str, ...],
     hard: bool,
@@ -104,28 +67,37 @@ def suite(
     settings: dict[str, Any],
     quick: bool,
     as_json: bool,
+    quiet: bool,
 ) -> int:
-    """Run every target of the suite; --quick leaves out those beyond 20 dimensions."""
+    """Run every target of the suite; --quick leaves out those beyond 20 dimensions.
+
+    \b
+    Examples:
+      refti calibrate suite
+      refti calibrate suite --hard --seeds 20 -o runs/suite
+      refti calibrate suite --targets ring,funnel --setting target_error=0.01
+    """
     from refti.calibrate import seeds as study
     from refti.calibrate import table
 
     chosen = _choose_targets(targets, hard=hard, easy=easy, quick=quick)
     if seeds > 1:
         jobs = study.jobs(chosen, seed, seeds, settings)
-        runs = _run_study("suite", jobs, workers, output, quiet=as_json)
+        runs = _run_study("suite", jobs, workers, output, quiet)
         counts = study.count(runs)
         record = {"targets": [asdict(row) for row in counts]}
         return _print_findings(record, study.text(counts), study.passes(counts), as_json)
 
+    width = terminal_width(sys.stdout)
     if not as_json:
-        click.echo(table.head())
+        click.echo(table.head(width))
 
     def show(run: Run) -> None:
         if not as_json:
-            click.echo(table.line(run))
+            click.echo(table.line(run, width))
 
     jobs = table.jobs(chosen, seed, settings)
-    runs = _run_study("suite", jobs, workers, output, finished=show)
+    runs = _run_study("suite", jobs, workers, output, quiet, finished=show)
     found = table.summary(runs)
     record = {**asdict(found), "runs": [run.to_dict() for run in runs]}
     return _print_findings(record, str(found), found.passes, as_json)
@@ -135,9 +107,13 @@ def suite(
 @_targets
 @_hard
 @click.option(
-    "--seeds", type=click.IntRange(min=2), show_default="200, or 100 with --hard", default=None
+    "--seeds",
+    type=click.IntRange(min=2),
+    show_default="200, or 100 with --hard",
+    default=None,
+    help="Seeds a target.",
 )
-@_common_options
+@common_options
 def coverage(
     targets: tuple[str, ...],
     hard: bool,
@@ -147,11 +123,17 @@ def coverage(
     settings: dict[str, Any],
     quick: bool,
     as_json: bool,
+    quiet: bool,
 ) -> int:
     """Repeat targets under many seeds; --quick takes 10 of the seeds.
 
     --hard takes eight hard targets, or judges those named as hard ones: by the variance and the
     mean of z.
+
+    \b
+    Examples:
+      refti calibrate coverage -o runs/calibration
+      refti calibrate coverage --hard --seeds 50
     """
     from refti.calibrate import coverage as study
 
@@ -159,7 +141,7 @@ def coverage(
     names = [target.name for target in _find_targets(targets)] or list(usual)
     seeds = seeds or (100 if hard else 200)
     jobs = study.jobs(names, min(seeds, 10) if quick else seeds, settings)
-    runs = _run_study("coverage", jobs, workers, output, quiet=as_json)
+    runs = _run_study("coverage", jobs, workers, output, quiet)
     rows = study.coverage(runs, hard=hard)
     passed = all(row.passes for row in rows)
     record = {
@@ -172,8 +154,14 @@ def coverage(
 
 
 @calibrate.command()
-@click.option("--data-sets", type=click.IntRange(min=2), default=500, show_default=True)
-@_common_options
+@click.option(
+    "--data-sets",
+    type=click.IntRange(min=2),
+    default=500,
+    show_default=True,
+    help="Data sets that are simulated.",
+)
+@common_options
 def choice(
     data_sets: int,
     workers: int,
@@ -181,12 +169,18 @@ def choice(
     settings: dict[str, Any],
     quick: bool,
     as_json: bool,
+    quiet: bool,
 ) -> int:
-    """Calibrate model probabilities on simulated data sets; --quick takes 150 of them."""
+    """Calibrate model probabilities on simulated data sets; --quick takes 150 of them.
+
+    \b
+    Example:
+      refti calibrate choice --data-sets 200 -o runs/choice
+    """
     from refti.calibrate import choice as study
 
     jobs = study.jobs(min(data_sets, 150) if quick else data_sets, settings)
-    runs = _run_study("choice", jobs, workers, output, quiet=as_json, build=study.target)
+    runs = _run_study("choice", jobs, workers, output, quiet, build=study.target)
     found = study.study(runs)
     record = asdict(found)
     for name, one in found.verdicts.items():
@@ -195,8 +189,10 @@ def choice(
 
 
 @calibrate.command()
-@click.option("--seeds", type=click.IntRange(min=1), default=50, show_default=True)
-@_common_options
+@click.option(
+    "--seeds", type=click.IntRange(min=1), default=50, show_default=True, help="Seeds a mixture."
+)
+@common_options
 def modes(
     seeds: int,
     workers: int,
@@ -204,22 +200,35 @@ def modes(
     settings: dict[str, Any],
     quick: bool,
     as_json: bool,
+    quiet: bool,
 ) -> int:
-    """Repeat mixtures of two separated modes; --quick takes 3 of the seeds."""
+    """Repeat mixtures of two separated modes; --quick takes 3 of the seeds.
+
+    \b
+    Example:
+      refti calibrate modes --quick
+    """
     from refti.calibrate import modes as study
 
     jobs = study.jobs(min(seeds, 3) if quick else seeds, settings)
-    counts = study.count(_run_study("modes", jobs, workers, output, quiet=as_json))
+    counts = study.count(_run_study("modes", jobs, workers, output, quiet))
     record = {"mixtures": [asdict(row) for row in counts]}
     return _print_findings(record, study.text(counts), study.passes(counts), as_json)
 
 
 @calibrate.command()
-@click.option("--seeds", type=click.IntRange(min=1), default=200, show_default=True)
+@click.option(
+    "--seeds", type=click.IntRange(min=1), default=200, show_default=True, help="Seeds a mixture."
+)
 @click.option("--quick", is_flag=True, help="A small version of the study.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def search(seeds: int, quick: bool, as_json: bool) -> int:
-    """Search alone for a second mode; --quick takes 40 of the seeds and few mixtures."""
+    """Search alone for a second mode; --quick takes 40 of the seeds and few mixtures.
+
+    \b
+    Example:
+      refti calibrate search --quick --json
+    """
     from refti.calibrate import search_power as study
 
     rows = study.power(min(seeds, 40) if quick else seeds, quick=quick)
@@ -231,7 +240,12 @@ def search(seeds: int, quick: bool, as_json: bool) -> int:
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def checks(files: tuple[Path, ...], as_json: bool) -> int:
-    """Count how often each check fired in FILES that studies left in their --output."""
+    """Count how often each check fired in FILES that studies left in their --output.
+
+    \b
+    Example:
+      refti calibrate checks runs/calibration/coverage.jsonl
+    """
     from refti.calibrate import checks as study
     from refti.calibrate.replicate import read_runs
 
@@ -265,8 +279,8 @@ def _run_study(
     jobs: list[Job],
     workers: int,
     output: Path | None,
+    quiet: bool,
     *,
-    quiet: bool = True,
     build: Callable[[Job], Target] | None = None,
     finished: Callable[[Run], None] | None = None,
 ) -> list[Run]:
@@ -282,14 +296,25 @@ def _run_study(
             f"--setting {unknown[0]} is no setting of refti.evidence; expected one of "
             f"{', '.join(known)}."
         )
-    return replicate(
-        jobs,
-        workers=min(workers, os.cpu_count() or 1),
-        out=None if output is None else output / f"{study}.jsonl",
-        build=build or suite_target,
-        report=None if quiet else print_lines(),
-        finished=finished,
-    )
+    with Display(quiet=quiet) as display:
+
+        def tell(stage: str, done: int, total: int) -> None:
+            display(f"{stage}: {done} of {total} runs", 0, 1)
+
+        def show(run: Run) -> None:
+            display.clear()
+            if finished is not None:
+                finished(run)
+
+        tell(study, 0, len(jobs))
+        return replicate(
+            jobs,
+            workers=min(workers, os.cpu_count() or 1),
+            out=None if output is None else output / f"{study}.jsonl",
+            build=build or suite_target,
+            report=tell,
+            finished=show,
+        )
 
 
 def _print_findings(record: dict[str, Any], words: str, passed: bool, as_json: bool) -> int:

@@ -2,44 +2,124 @@
 
 from __future__ import annotations
 
+import json
 import sys
+import warnings
+from typing import Any
 
 import click
 
+from refti import progress
 from refti.cli.calibrate import calibrate
 from refti.cli.compare import compare
-from refti.cli.exit_codes import BAD_INPUT, INTERRUPTED
+from refti.cli.doctor import doctor
+from refti.cli.exit_codes import BAD_INPUT, IN_WORDS, STOPPED_EARLY
+from refti.cli.init import init
+from refti.cli.printing import say
+from refti.cli.report import report
 from refti.cli.reproduce import reproduce
 from refti.cli.run import run
-from refti.errors import RefTIError
+from refti.cli.status import status
+from refti.cli.stopping import STOPPING, leave
+from refti.cli.study import plan, script, worker
+from refti.cli.verify import verify
+from refti.cli.wording import in_command_line_words
+from refti.errors import RefTIError, StoppedEarlyError
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=f"Exit codes: {IN_WORDS}.",
+)
 @click.version_option(package_name="refti")
 def commands() -> None:
     """The evidence of Bayesian models by referenced thermodynamic integration.
 
-    Exit codes: 0 trusted, 1 finished but not trusted, 2 bad input.
+    \b
+    Examples:
+      refti init study                 # an example to start from
+      refti run study/model.py:curved  # the log evidence of a model
+      refti run --help                 # each command has its own help
     """
 
 
-for command in (run, compare, calibrate, reproduce):
+for command in (
+    run,
+    compare,
+    report,
+    plan,
+    status,
+    verify,
+    worker,
+    script,
+    calibrate,
+    reproduce,
+    doctor,
+    init,
+):
     commands.add_command(command)
 
 
 def main() -> None:
-    """Runs a command and ends with its exit code; bad input is told without a traceback."""
+    """Runs a command and ends with its exit code; errors are told without a traceback."""
+    STOPPING.listen()
+    warnings.showwarning = _show_warning  # type: ignore[assignment]
+    leave(STOPPING.run(_command, _stopped))
+
+
+def _command() -> int:
+    """Runs the command that was asked for; returns its exit code."""
     try:
-        code = commands(standalone_mode=False)
+        return int(commands(standalone_mode=False) or 0)
     except click.exceptions.Exit as done:
-        code = done.exit_code
-    except click.ClickException as error:
-        error.show()
-        code = BAD_INPUT
-    except (RefTIError, OSError) as error:
-        click.echo(f"refti: {error}", err=True)
-        code = BAD_INPUT
+        return done.exit_code
     except (KeyboardInterrupt, click.Abort):
-        click.echo("refti: interrupted; finished results are kept.", err=True)
-        code = INTERRUPTED
-    sys.exit(code)
+        return _stopped()
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return BAD_INPUT
+    except click.ClickException as error:
+        return _tell(BAD_INPUT, "UsageError", _usage(error))
+    except (RefTIError, OSError) as error:
+        # A compiler that Ctrl-C ended as well is no error of the program's.
+        return _stopped() if STOPPING.heard else _tell_error(error)
+
+
+def _stopped() -> int:
+    """Tells that the command was stopped, and where it was then."""
+    stage = next((display.stage for display in progress.shown()), "")
+    where = f" while {stage}" if stage else ""
+    message = f"Stopped{where}: no estimate yet. Finished results are kept."
+    return _tell(STOPPED_EARLY, "Interrupted", message, stage=stage or None)
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *place: Any) -> None:
+    """Tells a warning in a line, without the place in the program that gave it."""
+    del category, place
+    say(f"refti: {message}")
+
+
+def _tell_error(error: RefTIError | OSError) -> int:
+    # Settings of a study are given by the names that Python has for them.
+    message = in_command_line_words(str(error)) if sys.argv[1:2] == ["run"] else str(error)
+    if isinstance(error, StoppedEarlyError):
+        return _tell(STOPPED_EARLY, type(error).__name__, message, stage=error.stage)
+    return _tell(BAD_INPUT, type(error).__name__, message)
+
+
+def _tell(code: int, kind: str, message: str, **more: Any) -> int:
+    """Tells an error in words, and as JSON to whoever asked for JSON; returns the exit code."""
+    say(f"refti: {message}")
+    if "--json" in sys.argv[1:]:
+        error = {"kind": kind, "message": message, **more}
+        click.echo(json.dumps({"error": error, "exit_code": code}, indent=2))
+    return code
+
+
+def _usage(error: click.ClickException) -> str:
+    """What was wrong with the command, and where its help is."""
+    context = getattr(error, "ctx", None)
+    message = error.format_message()
+    if context is None:
+        return message
+    return f"{message} Say {context.command_path} --help for what it takes."

@@ -1,17 +1,23 @@
-"""What commands print: results in words, and anything as JSON."""
+"""What commands print: the answer first, in words that fit the terminal, or anything as JSON."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import os
+import sys
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from refti.cli.wording import in_command_line_words
+from refti.progress import clear_lines, duration, terminal_width
+
 if TYPE_CHECKING:
-    from refti.draws.cost import Cost
     from refti.results.comparison import Comparison
     from refti.results.result import Evidence
+
+COLOURS = {"trusted": "green", "not trusted": "red"}  # and yellow for what lies between
 
 
 def print_json(value: Any) -> None:
@@ -21,45 +27,96 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(plain(value), indent=2, allow_nan=False))
 
 
+def say(message: str) -> None:
+    """Tells something that is no result, on standard error; in one line where it is a log."""
+    from refti.results.text import wrapped
+
+    clear_lines()
+    if sys.stderr.isatty():
+        message = "\n".join(wrapped(message, terminal_width(sys.stderr)))
+    click.echo(message, err=True)
+
+
+def coloured(text: str, colour: str) -> str:
+    """The text in a colour, which click leaves out where there is no terminal."""
+    return text if os.environ.get("NO_COLOR") else click.style(text, fg=colour)
+
+
 def print_results(
-    results: Mapping[str, Evidence], refused: Mapping[str, str], table: Comparison | None
+    results: Mapping[str, Evidence], table: Comparison | None, *, all_checks: bool = False
 ) -> None:
-    """Prints every result, every refusal, and how the models compare."""
-    for name, result in results.items():
-        click.echo(f"{name}: {result}")
-        click.echo(f"  {_choice(result)}")
-        click.echo(f"  {_cost(result.cost)}")
-        if "log_z" in result.found.get("witness", {}):
-            click.echo(f"  {_witness(result)}")
-        if "rejected" in result.found:
-            click.echo(f"  {_rejections(result)}")
-    for name, message in refused.items():
-        click.echo(f"{name}: {message}")
+    """Prints the answer, then what it rests on, then what is to be said of each model."""
+    width = terminal_width(sys.stdout)
     if table is not None:
-        click.echo(f"\n{table}\n\n{_bayes_factor(table)}")
+        print_comparison(table, width)
+    for name, result in results.items():
+        if table is not None:
+            click.echo()
+        click.echo("\n".join(_lines(name, result, width, all_checks)))
+
+
+def print_comparison(table: Comparison, width: int) -> None:
+    """Prints which model is preferred, and the table that says so."""
+    from refti.results.answer import answer
+    from refti.results.text import wrapped
+
+    click.echo("\n".join([*wrapped(answer(table), width), "", table.fitted(width)]))
+
+
+def _lines(name: str, result: Evidence, width: int, all_checks: bool) -> Iterator[str]:
+    from refti.results.text import plus_minus, printable, wrapped
+
+    low, high = result.interval()
+    verdict = coloured(result.verdict.shown, COLOURS.get(result.verdict.value, "yellow"))
+    value = f"log z = {plus_minus(result.value, result.error)}"
+    interval = f"(95 %: {low:.4f} to {high:.4f})"
+    title = f"{printable(name)}: "
+    if len(title) + len(value) + len(result.verdict.shown) + 2 > width:
+        yield from wrapped(title.rstrip(), width)
+        title = "  "
+    if len(title) + len(value) + len(interval) + len(result.verdict.shown) + 4 <= width:
+        yield f"{title}{value}  {interval}, {verdict}"
+    else:
+        yield f"{title}{value}, {verdict}"
+        yield f"  {interval}"
+    for text in _details(result):
+        yield from wrapped(text, width, indent="  ")
+    for check in result.checks:
+        if all_checks or not check.ok:
+            yield from wrapped(in_command_line_words(str(check)), width, indent="  ")
+
+
+def _details(result: Evidence) -> Iterator[str]:
+    """What is to be said of a result besides its number, in a few sentences."""
+    if "out_of_reach" in result.found:
+        yield in_command_line_words(result.found["out_of_reach"])
+    search = result.found.get("search")
+    if search:
+        yield f"search: {search['sentence']}"
+    yield _choice(result)
+    cost = result.cost
+    yield (
+        f"{cost.gradient_evaluations:,} gradients and {cost.density_evaluations:,} densities in "
+        f"{duration(cost.seconds)}, of which {duration(cost.compile_seconds)} compiling"
+    )
+    if "log_z" in result.found.get("witness", {}):
+        yield _witness(result)
+    if "rejected" in result.found:
+        yield _rejections(result)
 
 
 def _choice(result: Evidence) -> str:
-    """What the run chose by itself."""
+    """What the run chose by itself; why, is for the report."""
     rungs = sum(len(leg.lambdas) for leg in result.draws)
     reference = result.found.get("chosen_reference")
-    if reference is None:
-        return f"{rungs} rungs"
-    return f"{rungs} rungs from the reference {reference}: {result.found['chosen_because']}"
-
-
-def _cost(cost: Cost) -> str:
-    return (
-        f"{cost.gradient_evaluations:,} gradients, {cost.density_evaluations:,} densities, "
-        f"{cost.seconds:.1f} s, of which {cost.compile_seconds:.1f} s compiling"
-    )
+    return f"{rungs} rungs" + ("" if reference is None else f" from the reference {reference}")
 
 
 def _witness(result: Evidence) -> str:
     from refti.results.text import plus_minus
 
     second = result.found["witness"]
-    value = plus_minus(second["log_z"], second["error"], decimals=4)
+    value = plus_minus(second["log_z"], second["error"])
     return f"second estimate, by {second['way']}: log z = {value}"
 
 
@@ -67,11 +124,3 @@ def _rejections(result: Evidence) -> str:
     from refti.models.rejections import Rejections
 
     return str(Rejections(**result.found["rejected"]))
-
-
-def _bayes_factor(table: Comparison) -> str:
-    from refti.results.text import plus_minus
-
-    best, second = table.rows[0].name, table.rows[1].name
-    value = plus_minus(*table.log_bayes_factor(best, second), decimals=4)
-    return f"log Bayes factor of {best} over {second}: {value}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import asdict, replace
 from functools import partial
@@ -14,13 +15,12 @@ import click
 import refti
 from refti.cli.exit_codes import verdict
 from refti.cli.printing import print_json
-from refti.progress import print_lines, silent
+from refti.progress import Display, terminal_width
 
 if TYPE_CHECKING:
     from refti.paper.report.findings import Findings
     from refti.paper.report.work import Work
 
-SECONDS_BETWEEN_LINES = 5.0
 EXAMPLES = {
     "pedagogical-1d": "one_dimension",
     "pedagogical-2d": "two_dimensions",
@@ -29,7 +29,7 @@ EXAMPLES = {
 }
 
 
-@click.command()
+@click.command(short_help="The paper's examples, ours beside the printed ones.")
 @click.argument("example", type=click.Choice([*EXAMPLES, "all"]))
 @click.option("--quick", is_flag=True, help="A short version, with larger but honest errors.")
 @click.option(
@@ -46,7 +46,9 @@ EXAMPLES = {
     metavar="FILE",
     help="CSV of another country's daily cases (date, cases), for covid.",
 )
-@click.option("--seed", type=int, default=1, show_default=True)
+@click.option(
+    "--seed", type=int, default=1, show_default=True, help="All randomness comes from it."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 def reproduce(
@@ -62,6 +64,12 @@ def reproduce(
 
     Tables are printed and written as CSV, figures as SVG and PNG, both into one HTML report a
     folder. A command that was interrupted goes on where it stopped.
+
+    \b
+    Examples:
+      refti reproduce radiata
+      refti reproduce all --quick -o reproduction
+      refti reproduce covid --cases cases.csv
     """
     from refti.paper.report import page
     from refti.paper.report.work import Work
@@ -74,15 +82,14 @@ def reproduce(
     trusted, records = True, {}
     for name, study in studies.items():
         folder = output / (f"{name}-quick" if quick else name)
-        loud = not (quiet or as_json)
-        report = print_lines(seconds=SECONDS_BETWEEN_LINES, each_stage=False) if loud else silent
-        found = study(Work(folder, quick, seed, report))
+        with Display(quiet=quiet) as display:
+            found = study(Work(folder, quick, seed, display))
         address = page.write(folder, found)
         trusted = trusted and found.trusted
         records[name] = asdict(replace(found, figures=())) | {"report": str(address)}
         if not as_json:
-            click.echo("\n\n".join([found.title, *map(str, found.tables)]))
-            click.echo(f"\n{found.holds}\n\nReport: {address}\n")
+            click.echo(_words(found, terminal_width(sys.stdout)))
+            click.echo(f"\nReport: {address}\n")
     if as_json:
         print_json(records)
     return verdict(trusted)
@@ -98,3 +105,21 @@ def _study(name: str, cases: Path | None) -> Callable[[Work], Findings]:
     from refti.paper.covid.cases import read_cases
 
     return partial(study, cases=read_cases(cases))
+
+
+def _words(found: Findings, width: int) -> str:
+    """The findings in words: what holds, then the tables without the reasons that are too long."""
+    from refti.results.text import fitted_table, wrapped
+
+    lines = [*wrapped(found.title, width), "", *wrapped(found.holds, width)]
+    for table in found.tables:
+        longest = [max(map(len, column)) for column in zip(table.columns, *table.rows, strict=True)]
+        spare = sorted(range(1, len(longest)), key=lambda column: -longest[column])
+        reasons = [column for column in spare if longest[column] > LONG]
+        shown = fitted_table(table.columns, table.rows, width, words=(0, *reasons), spare=reasons)
+        notes = [line for note in table.notes for line in wrapped(note, width)]
+        lines += ["", *wrapped(table.title, width), "", *shown, *(["", *notes] if notes else [])]
+    return "\n".join(lines)
+
+
+LONG = 24  # letters: longer cells are reasons, which the report has too

@@ -2,179 +2,276 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from refti.cli.exit_codes import BAD_INPUT, verdict
-from refti.cli.late_names import LateNames, estimators, families, kernels, paths
-from refti.cli.printing import print_json, print_results
-from refti.cli.targets import distinct_names, load_models, pair_with_data
-from refti.errors import SettingsError
+from refti.cli.exit_codes import BAD_INPUT, STOPPED_EARLY, verdict
+from refti.cli.printing import print_json, print_results, say
+from refti.cli.run_options import run_options
+from refti.cli.stopping import STOPPING
+from refti.cli.study import executor_options, progress_option, run_study_file
+from refti.cli.targets import (
+    distinct_names,
+    load_models,
+    pair_with_data,
+    require_files,
+)
+from refti.cli.wording import in_command_line_words
+from refti.errors import RefTIError, SettingsError, StoppedEarlyError
+from refti.progress import Display, duration
 
 if TYPE_CHECKING:
     from refti.models.model import Model
     from refti.results.result import Evidence
 
 
-def _parse_search(context: Any, option: Any, value: str) -> str | int:
-    """The effort by its name, or a number of evaluations."""
-    del context, option
-    return int(value) if value.lstrip("+-").isdecimal() else value
-
-
 @click.command()
-@click.argument("targets", nargs=-1, required=True, metavar="FILE.py:MODEL|FILE.stan...")
-@click.option("--data", multiple=True, help="JSON for Stan programs: one for all, or one each.")
-@click.option("--prior-program", help="Stan program of the prior alone, for --path power.")
-@click.option("--solver-limit", type=int, help="Right-hand sides a density of Stan may ask for.")
-@click.option("--store", type=click.Path(path_type=Path), help="Directory to keep the run in.")
-@click.option(
-    "--reference",
-    type=LateNames(families),
-    default="auto",
-    show_default=True,
-    help="Where the path starts.",
-)
-@click.option(
-    "--path", type=LateNames(paths), default="referenced", show_default=True, help="Its kind."
-)
-@click.option("--rungs", type=int, help="Number of rungs, spaced by --exponent; adapted if absent.")
-@click.option("--exponent", type=float, default=1.0, help="Spacing of --rungs; 1 is uniform.")
-@click.option(
-    "--estimator",
-    type=LateNames(estimators),
-    default="mbar",
-    show_default=True,
-    help="What the evidence is computed with from the draws.",
-)
-@click.option("--target-error", type=float, default=0.05, show_default=True, help="In nats.")
-@click.option("--seed", type=int, default=0, show_default=True)
-@click.option("--max-seconds", type=float, help="End with what there is after this time.")
-@click.option("--max-evaluations", type=int, help="End with what there is after so many.")
-@click.option("--chains", type=int, help="Chains a rung.")
-@click.option("--warmup", type=int, help="Iterations that adapt a chain.")
-@click.option("--kept", type=int, help="Draws of each chain; as many as needed if absent.")
-@click.option(
-    "--prior-check/--no-prior-check",
-    "check_prior",
-    default=True,
-    help="See that the prior integrates to one.",
-)
-@click.option("--witness", is_flag=True, help="Repeat the estimate along an independent way.")
-@click.option(
-    "--search",
-    callback=_parse_search,
-    default="default",
-    show_default=True,
-    metavar="quick|default|thorough|EVALUATIONS",
-    help="How hard other modes are looked for.",
-)
-@click.option(
-    "--draws",
-    type=click.Path(path_type=Path),
-    multiple=True,
-    metavar="FILE",
-    help="Posterior draws: .csv of CmdStan (once a chain) or .nc of ArviZ. For one model.",
-)
-@click.option(
-    "--kernel",
-    type=LateNames(kernels),
-    default="hmc",
-    show_default=True,
-    help="How chains move.",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.argument("targets", nargs=-1, required=True, metavar="FILE.py:MODEL|FILE.stan|STUDY.toml...")
+@progress_option
+@executor_options
+@run_options
 def run(
     targets: tuple[str, ...],
-    data: tuple[str, ...],
-    prior_program: str | None,
+    data: tuple[Path, ...],
+    prior_program: Path | None,
     solver_limit: int | None,
+    uniform_priors: str,
+    modernise: bool,
     store: Path | None,
     rungs: int | None,
-    exponent: float,
+    exponent: float | None,
     draws: tuple[Path, ...],
+    checks: bool,
+    executor: str | int | None,
+    workers: int | None,
+    progress: str | None,
     as_json: bool,
     quiet: bool,
-    **settings: Any,
+    **options: Any,
 ) -> int:
     """Estimate the evidence of one or more models, and compare them.
 
     A target is a Stan program, or a Python file and a name in it: a refti.Model, or a function
     without arguments that returns one. With several targets each is kept in a folder of --store
-    by its name; a Stan program that is given with several data sets is named by the data.
-    """
-    import refti
+    by its name; a Stan program that is given with several data sets is named by the data. Several
+    models get a seed each, made from --seed and the model's name.
 
-    chosen = pair_with_data(targets, data)
+    A study.toml names models, data and settings of its own; its models run side by side, and a
+    study that was stopped goes on where it was.
+
+    \b
+    Examples:
+      refti run model.py:model --store runs/m1
+      refti run models.py:a models.py:b --target-error 0.01 --seed 1
+      refti run linear.stan quadratic.stan --data data.json --max-seconds 600
+      refti run model.stan --data data.json --json > result.json
+    """
+    if any(target.endswith(".toml") for target in targets):
+        return run_study_file(
+            targets,
+            executor=executor,
+            workers=workers,
+            progress=progress,
+            as_json=as_json,
+            quiet=quiet,
+        )
+    if workers is not None or progress is not None:
+        raise SettingsError("--workers and --progress are for a study.toml.")
+    chosen = pair_with_data(targets, [str(file) for file in data])
     names = distinct_names(chosen)
+    programs = sum(target.is_stan for target in chosen)
+    _require_sense(programs, prior_program, solver_limit, rungs, exponent, options["path"])
     if draws and len(names) > 1:
         raise SettingsError(f"--draws are those of one model; got {len(names)} models.")
-    loud = not (quiet or as_json)
-    for_stan = {"prior": prior_program, "check_prior": settings["check_prior"]}
+    require_files(chosen, *draws, *([prior_program] if prior_program else []))
+    folders = {name: _folder(store, name, len(names)) for name in names}
+    for_stan = {"prior": prior_program, "check_prior": options["check_prior"]}
+    for_stan |= {"uniform_priors": uniform_priors, "modernise": modernise}
     if solver_limit is not None:
         for_stan["solver_limit"] = solver_limit
-    models = load_models(chosen, _print_stage if loud else _print_nothing, **for_stan)
-    settings = {name: value for name, value in settings.items() if value is not None}
-    settings["ladder"] = None if rungs is None else refti.power(rungs, exponent)
-    settings["draws"] = list(draws) or None
-    done = _run_models(dict(zip(names, models, strict=True)), store, loud, settings)
-    table = refti.compare(done.results) if len(done.results) > 1 else None
-    if as_json:
-        record: dict[str, Any] = {"results": {n: r.to_dict() for n, r in done.results.items()}}
-        record |= {"comparison": table.to_dict()} if table else {}
-        print_json(record | ({"refused": done.refused} if done.refused else {}))
-    else:
-        print_results(done.results, done.refused, table)
-        if store is not None and done.kept:
-            kept = f": {', '.join(done.kept)}." if len(models) > 1 else "."
-            click.echo(f"Kept in {store}{kept}")
-    return BAD_INPUT if done.refused else verdict(all(r.trusted for r in done.results.values()))
+    with Display(quiet=quiet) as display:
+        settings = _settings(options, rungs, exponent)
+        _require_usable(folders.values())
+        models = dict(zip(names, load_models(chosen, display, **for_stan), strict=True))
+        seeds = _seeds(settings.pop("seed"), names)
+        settings["draws"] = list(draws) or None
+        settings["executor"] = executor
+        done = _Done()
+        tell = partial(_tell, done, seeds, store, as_json=as_json, all_checks=checks)
+        STOPPING.forced = partial(_tell_forced, done, display, tell)
+        _run_models(models, folders, seeds, display, settings, done)
+    if not STOPPING.claim_last_word():
+        threading.Event().wait()  # the main thread has lost patience, and is telling it now
+    return tell()
 
 
 @dataclass
 class _Done:
-    """What came of the models: results, messages of those refused, names of those kept."""
+    """What came of the models: results, the refused, the stopped, the kept, and the one at hand."""
 
     results: dict[str, Evidence] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
+    stopped: dict[str, dict[str, Any]] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
+    running: str = ""
+
+    @property
+    def code(self) -> int:
+        """The exit code: the gravest of what happened."""
+        if self.refused:
+            return BAD_INPUT
+        if self.stopped or any(r.found.get("ended") for r in self.results.values()):
+            return STOPPED_EARLY
+        return verdict(all(result.trusted for result in self.results.values()))
+
+
+def _require_sense(
+    programs: int,
+    prior_program: Path | None,
+    solver_limit: int | None,
+    rungs: int | None,
+    exponent: float | None,
+    path: str,
+) -> None:
+    """Raises SettingsError if options need others, or Stan programs, that are not there."""
+    if exponent is not None and rungs is None:
+        raise SettingsError("--exponent says how --rungs are spaced; give --rungs as well.")
+    for_programs = {"--prior-program": prior_program, "--solver-limit": solver_limit}
+    for option, value in for_programs.items():
+        if value is not None and not programs:
+            raise SettingsError(f"{option} is for Stan programs; got none.")
+    if path == "power" and programs and prior_program is None:
+        raise SettingsError(
+            "--path power goes from the prior to the posterior, so it needs the prior apart. Give "
+            "--prior-program, a Stan program of the prior alone with the same parameters, or "
+            "leave --path out."
+        )
+
+
+def _settings(
+    options: Mapping[str, Any], rungs: int | None, exponent: float | None
+) -> dict[str, Any]:
+    """The settings of refti.evidence, seen to be right before any model is loaded."""
+    import refti
+    from refti.run.settings import Settings
+
+    settings = {name: value for name, value in options.items() if value is not None}
+    power = 1.0 if exponent is None else exponent
+    settings["ladder"] = None if rungs is None else refti.power(rungs, power)
+    Settings(**settings)
+    return settings
+
+
+def _require_usable(folders: Iterable[Path | None]) -> None:
+    """Raises StoreError if a run cannot be kept in a folder, before any model is loaded."""
+    from refti.run.store.directory import require_usable
+
+    for folder in folders:
+        if folder is not None:
+            require_usable(folder)
+
+
+def _folder(store: Path | None, name: str, models: int) -> Path | None:
+    return store if store is None or models == 1 else store / name
+
+
+def _seeds(seed: int, names: list[str]) -> dict[str, int]:
+    """The seed of every model: the one given for one alone, and one of its own for each of many."""
+    from refti.run.seeds import seed_of_model
+
+    return {names[0]: seed} if len(names) == 1 else {n: seed_of_model(seed, n) for n in names}
 
 
 def _run_models(
-    models: dict[str, Model], store: Path | None, loud: bool, settings: dict[str, Any]
-) -> _Done:
-    """Runs one model after the other, until all are done or the user interrupts one."""
+    models: dict[str, Model],
+    folders: Mapping[str, Path | None],
+    seeds: Mapping[str, int],
+    display: Display,
+    settings: Mapping[str, Any],
+    done: _Done,
+) -> None:
+    """Runs one model after the other, until all are done or somebody says stop."""
     import refti
     from refti.checks.ended import Ended
 
-    done = _Done()
     for name, model in models.items():
-        folder = store if store is None or len(models) == 1 else store / name
-        if loud:
-            click.echo(f"{name}: {model.dim} parameters", err=True)
+        done.running = name
+        display.begin(name if len(models) > 1 else "")
         try:
-            result = refti.evidence(model, store=folder, progress=loud, **settings)
+            result = refti.evidence(
+                model, store=folders[name], seed=seeds[name], progress=display, **settings
+            )
+        except (KeyboardInterrupt, StoppedEarlyError) as error:
+            done.stopped[name] = _stop(error, display)
+            if isinstance(error, KeyboardInterrupt):
+                break
+            continue
         except (refti.ModelError, refti.ReferenceFitError, refti.SamplingError) as error:
             if len(models) == 1:
                 raise
-            done.refused[name] = str(error)  # one bad model must not cost the others
+            done.refused[name] = in_command_line_words(str(error))  # may not cost the others
             continue
         done.results[name] = result
         if result.found.get("ended") == Ended.INTERRUPTED.value:
             break
         done.kept.append(name)
-    return done
 
 
-def _print_stage(stage: str, done: int, total: int) -> None:
-    del total
-    if done == 0:
-        click.echo(stage, err=True)
+def _tell_forced(done: _Done, display: Display, tell: Callable[[], int]) -> int:
+    """Prints what there is while a run goes on that did not stop in time."""
+    done.stopped[done.running] = _stop(KeyboardInterrupt(), display)
+    display.clear()
+    return tell()
 
 
-def _print_nothing(stage: str, done: int, total: int) -> None:
-    del stage, done, total
+def _stop(error: KeyboardInterrupt | RefTIError, display: Display) -> dict[str, Any]:
+    """What is told of a run that was stopped before it had a result."""
+    how = "Stopped" if isinstance(error, KeyboardInterrupt) else "Its budget was spent"
+    advice = (
+        ""
+        if isinstance(error, KeyboardInterrupt)
+        else (" Raise --max-seconds or --max-evaluations.")
+    )
+    after = f"after {duration(display.seconds)}, while {display.stage}"
+    found = f"the estimate was {display.estimate}" if display.estimate else "no estimate yet"
+    return {
+        "stage": display.stage,
+        "seconds": display.seconds,
+        "estimate": display.estimate or None,
+        "message": f"{how} {after}: {found}.{advice}",
+    }
+
+
+def _tell(
+    done: _Done, seeds: Mapping[str, int], store: Path | None, *, as_json: bool, all_checks: bool
+) -> int:
+    """Prints what came of the models; returns the exit code."""
+    import refti
+
+    table = refti.compare(done.results) if len(done.results) > 1 else None
+    if as_json:
+        record: dict[str, Any] = {"results": {n: r.to_dict() for n, r in done.results.items()}}
+        record |= {"comparison": table.to_dict()} if table else {}
+        record |= {"refused": done.refused} if done.refused else {}
+        record |= {"stopped": done.stopped} if done.stopped else {}
+        print_json(record | {"seeds": dict(seeds), "exit_code": done.code})
+    else:
+        print_results(done.results, table, all_checks=all_checks)
+    for name, message in done.refused.items():
+        say(f"{name}: {message}")
+    for name, stop in done.stopped.items():
+        say(f"{name}: {stop['message']}")
+    if len(seeds) > 1 and not as_json:
+        say("Each model has random numbers of its own, by --seed and its name.")
+    if store is not None and done.kept:
+        which = f": {', '.join(done.kept)}" if len(seeds) > 1 else ""
+        say(f"Kept in {store}{which}.")
+    if store is not None and len(done.kept) + len(done.refused) < len(seeds):
+        say(f"Not finished in {store}: the same command goes on from there.")
+    return done.code

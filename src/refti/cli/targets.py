@@ -28,6 +28,14 @@ class Target:
         return self.text.endswith(".stan")
 
     @property
+    def file(self) -> str | None:
+        """The file that it stands in; None if it is in a module that Python has to find."""
+        if self.is_stan:
+            return self.text
+        place = self.text.rpartition(":")[0]
+        return place if place.endswith(".py") else None
+
+    @property
     def name(self) -> str:
         """The name of its model, unless two have the same."""
         return Path(self.text).stem if self.is_stan else self.text.rpartition(":")[2]
@@ -67,6 +75,16 @@ def distinct_names(targets: Sequence[Target]) -> list[str]:
     return names
 
 
+def require_files(targets: Sequence[Target], *others: Path) -> None:
+    """Raises ModelError if a file is not there, before another one is compiled for nothing."""
+    files = [target.file for target in targets] + [target.data for target in targets]
+    missing = [
+        str(file) for file in (*files, *others) if file is not None and not Path(file).is_file()
+    ]
+    if missing:
+        raise ModelError(f"There is no file {', '.join(dict.fromkeys(missing))}.")
+
+
 def load_models(targets: Sequence[Target], report: Progress, **for_stan: Any) -> list[Model]:
     """The models of the targets; Stan programs are compiled side by side."""
     from concurrent.futures import ThreadPoolExecutor
@@ -77,13 +95,19 @@ def load_models(targets: Sequence[Target], report: Progress, **for_stan: Any) ->
     def compile_program(target: Target) -> Model:
         return refti.from_stan(target.text, target.data, progress=report, **for_stan)
 
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
+    pool = ThreadPoolExecutor(os.cpu_count())
+    try:
         programs = {
             index: pool.submit(compile_program, target)
             for index, target in enumerate(targets)
             if target.is_stan
         }
-        return [
-            programs[index].result() if index in programs else from_name(target.text)
-            for index, target in enumerate(targets)
-        ]
+        models = []
+        for index, target in enumerate(targets):
+            if index not in programs:
+                report(f"loading {target.text}", 0, 1)
+            models.append(programs[index].result() if index in programs else from_name(target.text))
+        return models
+    finally:
+        # A program that cannot be used, or Ctrl-C, does not wait for the other compilers.
+        pool.shutdown(wait=False, cancel_futures=True)

@@ -34,6 +34,9 @@ class Draws:
         _require_ladder(self.lambdas)
         _require_delta(self.delta, len(self.lambdas))
 
+    def __repr__(self) -> str:
+        return f"Draws({self.rungs} rungs, {self.chains} chains, {self.draws} draws)"
+
     @property
     def rungs(self) -> int:
         """The number of rungs."""

@@ -134,7 +134,7 @@ class SupportedSpace(Space):
 
     def _parts(self, x: Float[Array, " dim"]) -> dict[str, Float[Array, " size"]]:
         sizes = [support.unconstrained_size for support in self.supports.values()]
-        parts = jnp.split(x, np.cumsum(sizes)[:-1])
+        parts = jnp.split(x, np.cumsum(sizes)[:-1]) if sizes else []
         return dict(zip(self.supports, parts, strict=True))
 
     def constrain(self, x: Float[Array, " dim"]) -> dict[str, Float[Array, "..."]]:

@@ -8,8 +8,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from refti.checks.verdict import Verdict
 from refti.errors import CompareError
 from refti.results.comparison import Comparison, Row, difference, is_ranked
+from refti.results.of_data import require_same_data
 from refti.results.text import list_names
 from refti.results.tuning import TUNING
 
@@ -28,7 +30,10 @@ class HasEvidence(Protocol):
 
 
 def compare(
-    results: Mapping[str, HasEvidence], *, prior: Mapping[str, float] | None = None
+    results: Mapping[str, HasEvidence],
+    *,
+    prior: Mapping[str, float] | None = None,
+    different_data: bool = False,
 ) -> Comparison:
     """Returns the models ranked by evidence, with Bayes factors and posterior probabilities.
 
@@ -39,11 +44,15 @@ def compare(
     Args:
         results: What `refti.evidence` returned, under the name each model is to have.
         prior: Prior weight of every model; need not sum to one. Equal weights by default.
+        different_data: Whether results of different data are ranked all the same. Evidences of
+            different data say nothing about which model is better.
 
     Raises:
-        CompareError: `results` or `prior` cannot be used; all faults are told together.
+        CompareError: `results` or `prior` cannot be used, or are of different data.
     """
     _require_results(results)
+    if not different_data:
+        require_same_data(results)
     _require_prior(prior, results)
     # Ties go by name, so that the order in which results are given changes nothing.
     names = sorted(results, key=lambda name: (*_rank(results[name]), name))
@@ -69,6 +78,7 @@ def compare(
                 strength=strength(factor) if ranked and index > 0 else "",
                 trusted=bool(results[name].trusted) and ranked,
                 prior=float(weights[index]),
+                verdict=_verdict(results[name]) if ranked else Verdict.NOT_TRUSTED,
             )
         )
     return Comparison(tuple(rows))
@@ -87,6 +97,12 @@ def strength(log_bayes_factor: float) -> str:
     if twice <= 6:
         return "positive"
     return "strong" if twice <= 10 else "very strong"
+
+
+def _verdict(result: HasEvidence) -> Verdict:
+    """The verdict of a result; one that has no words of its own is trusted or is not."""
+    usual = Verdict.TRUSTED if result.trusted else Verdict.NOT_TRUSTED
+    return getattr(result, "verdict", usual)
 
 
 def _rank(result: HasEvidence) -> tuple[bool, bool, float]:

@@ -6,9 +6,21 @@ import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from refti.checks.verdict import Verdict
 from refti.errors import CompareError
-from refti.results.text import list_names, plus_minus, printable, table
+from refti.results.html import comparison_html
+from refti.results.papers import (
+    PaperRow,
+    paper_number,
+    paper_probability,
+    to_latex,
+    to_markdown,
+)
+from refti.results.text import fitted_table, list_names, plus_minus, printable, table, wrapped
 from refti.results.tuning import TUNING
+
+HEADER = ("model", "log z", "log Bayes factor", "probability", "best over this", "trusted")
+WORDS, FACTOR, STRENGTH = (0, 4, 5), 2, 4  # columns
 
 
 @dataclass(frozen=True)
@@ -26,6 +38,7 @@ class Row:
         strength: How strong the evidence for the best model over this one is; "" for the best.
         trusted: Whether the result passed its checks and has a finite `log_z` and `error`.
         prior: Prior probability of the model.
+        verdict: What is to be thought of its result.
     """
 
     name: str
@@ -38,6 +51,7 @@ class Row:
     strength: str
     trusted: bool
     prior: float
+    verdict: Verdict
 
 
 @dataclass(frozen=True)
@@ -65,15 +79,16 @@ class Comparison:
         """What a reader has to know before using the table, one sentence each."""
         ranked = [row for row in self.rows if is_ranked(row.log_z, row.error)]
         unranked = [row.name for row in self.rows if not is_ranked(row.log_z, row.error)]
-        untrusted = [row.name for row in ranked if not row.trusted]
         notes = []
         if len(ranked) > 1 and _is_undecided(ranked[1]):
             notes.append(
                 f"Ranking undecided: {printable(ranked[0].name)} and {printable(ranked[1].name)} "
                 f"are closer than {TUNING.undecided:g} combined errors."
             )
-        if untrusted:
-            notes.append(f"Checks failed, not to be relied on: {list_names(untrusted)}.")
+        for verdict, sentence in _SENTENCES.items():
+            names = [row.name for row in ranked if row.verdict is verdict]
+            if names:
+                notes.append(f"{sentence}: {list_names(names)}.")
         if unranked:
             notes.append(
                 "No finite log z and error, not to be relied on and left out of the "
@@ -88,11 +103,60 @@ class Comparison:
         ]
         return {"rows": rows, "trusted": self.trusted, "notes": list(self.notes)}
 
+    def to_markdown(self) -> str:
+        """Returns the table in Markdown, for a README or a notebook."""
+        return to_markdown(self._paper_rows(), self.notes)
+
+    def to_latex(self) -> str:
+        """Returns the table in LaTeX, for a paper; it needs the package booktabs."""
+        return to_latex(self._paper_rows(), self.notes)
+
+    def __repr__(self) -> str:
+        """Returns which models are compared and whether all can be trusted, in a line."""
+        names = list_names(row.name for row in self.rows[:4])
+        more = f" and {len(self.rows) - 4} more" if len(self.rows) > 4 else ""
+        trust = "all trusted" if self.trusted else "not all trusted"
+        return f"Comparison({names}{more}; {trust})"
+
+    def _repr_html_(self) -> str:
+        return comparison_html(HEADER, [_cells(row) for row in self.rows], self.notes)
+
     def __str__(self) -> str:
         """Returns the table as plain text, errors to two significant digits, notes below."""
-        header = ("model", "log z", "log Bayes factor", "probability", "best over this", "trusted")
-        lines = table(header, [_cells(row) for row in self.rows], words=(0, 4, 5))
+        lines = table(HEADER, [_cells(row) for row in self.rows], words=WORDS)
         return "\n".join([*lines, *([""] if self.notes else []), *self.notes])
+
+    def fitted(self, width: int) -> str:
+        """Returns the table as plain text that fits a width, with the notes below."""
+        rows = [_cells(row) for row in self.rows]
+        numbers = [(*row[:STRENGTH], *row[STRENGTH + 1 :]) for row in (HEADER, *rows)]
+        if len(table(numbers[0], numbers[1:])[1]) > width:
+            # The last digits of probabilities are what a narrow terminal has no room for.
+            rows = [(*row[:3], _short(self.rows[i]), *row[4:]) for i, row in enumerate(rows)]
+        lines = fitted_table(HEADER, rows, width, words=WORDS, spare=(STRENGTH, FACTOR))
+        return "\n".join([*lines, *self._notes(width)])
+
+    def _notes(self, width: int) -> list[str]:
+        lines = [line for note in self.notes for line in wrapped(note, width)]
+        return ["", *lines] if lines else []
+
+    def _paper_rows(self) -> list[PaperRow]:
+        return [
+            PaperRow(
+                row.name,
+                (
+                    paper_number(row.log_z, row.error),
+                    paper_number(
+                        row.log_bayes_factor,
+                        row.log_bayes_factor_error,
+                        is_best=row is self.rows[0],
+                    ),
+                    paper_probability(row.probability, row.probability_error),
+                ),
+                row.verdict.cell,
+            )
+            for row in self.rows
+        ]
 
     def _row(self, name: str) -> Row:
         for row in self.rows:
@@ -125,8 +189,26 @@ def _is_undecided(second: Row) -> bool:
     return -second.log_bayes_factor < TUNING.undecided * second.log_bayes_factor_error
 
 
+_SENTENCES = {
+    Verdict.NOT_TRUSTED: "Checks failed, not to be relied on",
+    Verdict.STOPPED_EARLY: "Stopped early, so not everything was checked",
+    Verdict.IMPRECISE: "Less precise than asked; number and error hold",
+}
+
+
 def _json_value(value: Any) -> Any:
+    if isinstance(value, Verdict):
+        return value.value
     return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _short(row: Row) -> str:
+    """The probability to four decimals where its error has none to show in them."""
+    if not row.probability_error < 5e-5:
+        return plus_minus(row.probability, row.probability_error)
+    if row.probability < 5e-5:
+        return "< 0.0001"
+    return "> 0.9999" if row.probability >= 0.99995 else f"{row.probability:.4f}"
 
 
 def _cells(row: Row) -> tuple[str, ...]:
@@ -136,5 +218,5 @@ def _cells(row: Row) -> tuple[str, ...]:
         plus_minus(row.log_bayes_factor, row.log_bayes_factor_error),
         plus_minus(row.probability, row.probability_error),
         row.strength,
-        "yes" if row.trusted else "NO",
+        row.verdict.cell,
     )

@@ -11,12 +11,15 @@ from typing import Any, Self
 import xarray
 
 from refti.checks.check import Check
+from refti.checks.verdict import Verdict, verdict_of
 from refti.draws.cost import Cost
 from refti.draws.draws import Draws
 from refti.errors import NotTrustedError, SettingsError
 from refti.estimators import Estimate
+from refti.results.html import Checks, result_html
 from refti.results.inference_data import to_inference_data
 from refti.results.rungs import RungSummary
+from refti.results.saving import save_result
 from refti.results.text import plus_minus, search_line
 
 
@@ -37,6 +40,8 @@ class Result:
         rungs: what became of every rung.
         groups: what is known of the draws beside the posterior, by ArviZ's names: sample_stats,
             log_likelihood and observed_data where the model's language tells them.
+        reference: draws of the reference, by the user's names, for figures; none where the path
+            starts from a density that cannot be drawn exactly.
     """
 
     value: float
@@ -50,11 +55,20 @@ class Result:
     found: Mapping[str, Any] = field(default_factory=dict)
     rungs: tuple[RungSummary, ...] = ()
     groups: Mapping[str, xarray.Dataset] = field(default_factory=dict)
+    reference: xarray.Dataset = field(default_factory=xarray.Dataset)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "checks", Checks(self.checks))
 
     @property
     def trusted(self) -> bool:
         """Whether every check holds, and there are any."""
         return len(self.checks) > 0 and all(check.ok for check in self.checks)
+
+    @property
+    def verdict(self) -> Verdict:
+        """What is to be thought of it: trusted, or in which of three ways it is not."""
+        return verdict_of(self.checks)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
         """The interval that holds the true value with this probability."""
@@ -79,6 +93,11 @@ class Result:
         """
         return to_inference_data(self.posterior, self.groups)
 
+    @property
+    def datasets(self) -> dict[str, xarray.Dataset]:
+        """All draws but those of the path, by the names of the files they are kept in."""
+        return {"posterior": self.posterior, "reference": self.reference, **self.groups}
+
     def to_dict(self) -> dict[str, Any]:
         """Everything but the draws, as plain values."""
         estimates = {
@@ -91,6 +110,7 @@ class Result:
             "error": self.error,
             "interval_95": self.interval(0.95),
             "trusted": self.trusted,
+            "verdict": self.verdict.value,
             "estimates": estimates,
             "checks": [asdict(check) for check in self.checks],
             "cost": asdict(self.cost),
@@ -100,27 +120,47 @@ class Result:
         }
 
     def save(self, path: str | Path) -> None:
-        """Writes the result to a new directory: result.json, draws.nc, posterior.nc, other groups.
+        """Writes the result to a new directory: result.json, draws.nc, posterior.nc and others.
 
         The JSON file comes last and holds the digests of all of them, so a result is there whole
         or not at all. `refti.load(path)` brings it back.
         """
-        from refti.results.saved import save_result
+        save_result(Path(path), self.to_dict(), self.draws, self.datasets)
 
-        save_result(self, Path(path))
+    def __repr__(self) -> str:
+        """The number, the verdict, and what it took, in two lines."""
+        rungs = sum(leg.rungs for leg in self.draws)
+        value = plus_minus(self.value, self.error, decimals=4)
+        return (
+            f"{type(self).__name__}({self._symbol} = {value}, {self.verdict.shown},\n"
+            f"    {rungs} rungs, {self.cost.evaluations:,} evaluations, {self.cost.seconds:.1f} s)"
+        )
+
+    def _repr_html_(self) -> str:
+        low, high = self.interval()
+        rows = [
+            (self._symbol, plus_minus(self.value, self.error, decimals=4)),
+            ("95 % interval", f"{low:.4f} to {high:.4f}"),
+            ("verdict", self.verdict.shown),
+        ]
+        searched = self.found.get("search") or {}
+        return result_html(rows, Checks(self.checks), str(searched.get("sentence", "")))
+
+    @property
+    def _symbol(self) -> str:
+        return "log z" if isinstance(self, Evidence) else "log ratio"
 
     def __str__(self) -> str:
         low, high = self.interval()
-        name = "log z" if isinstance(self, Evidence) else "log ratio"
-        verdict = "trusted" if self.trusted else "NOT TRUSTED"
+        name = self._symbol
         first = f"{name} = {plus_minus(self.value, self.error, decimals=4)}"
-        lines = [f"{first}  (95 %: {low:.4f} to {high:.4f}), {verdict}"]
+        lines = [f"{first}  (95 %: {low:.4f} to {high:.4f}), {self.verdict.shown}"]
         lines += search_line(self.found)
         lines += [f"  note: {note}" for note in self.found.get("notes", ())]
         return "\n".join(lines + [f"  {check}" for check in self.checks if not check.ok])
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Evidence(Result):
     """The log evidence of a model."""
 
@@ -130,7 +170,7 @@ class Evidence(Result):
         return self.value
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LogRatio(Result):
     """The log ratio of two models' evidences, which says nothing about either alone."""
 

@@ -1,4 +1,4 @@
-"""Saved results: the files of a result, and the result of files that are as they were written."""
+"""Saved results: the result of files that are as they were written."""
 
 from __future__ import annotations
 
@@ -13,53 +13,12 @@ from refti.draws.cost import Cost
 from refti.draws.draws import Draws
 from refti.errors import StoreError
 from refti.estimators import Estimate
-from refti.results.files import (
-    json_bytes,
-    netcdf_bytes,
-    plain,
-    read_json,
-    read_netcdf,
-    sha256,
-    write_bytes,
-    write_json,
-)
-from refti.results.result import Evidence, LogRatio, Result
+from refti.results.files import read_json, read_netcdf
+from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import read_rung
+from refti.results.saving import FORMAT, digest_of
 
-FORMAT = 2
 GROUPS = ("sample_stats", "log_likelihood", "observed_data")  # beside the posterior
-
-
-def save_result(result: Result, folder: Path, more: Mapping[str, bytes] | None = None) -> None:
-    """Writes a result to a folder that has none, with more files if there are any.
-
-    All of it is made in memory first, so that a full disk costs nothing but the files.
-    """
-    if (folder / "result.json").exists():
-        raise StoreError(f"{folder} holds a result already. Choose another directory.")
-    files = {
-        "draws.nc": netcdf_bytes(_draws(result)),
-        "posterior.nc": netcdf_bytes(result.posterior),
-        **{f"{name}.nc": netcdf_bytes(group) for name, group in result.groups.items()},
-        **(more or {}),
-    }
-    digests = {name: sha256(content) for name, content in files.items()}
-    record = {
-        **result.to_dict(),
-        "format": FORMAT,
-        "legs": len(result.draws),
-        "sha256": digests,
-    }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, content in files.items():
-            write_bytes(folder / name, content)
-        write_json(folder / "result.json", {**record, "digest": _digest(record)})
-    except OSError as error:
-        raise StoreError(
-            f"{folder} cannot be written to: {error}. Make room or choose another directory, and "
-            "save the result there."
-        ) from error
 
 
 def load(path: str | Path) -> Evidence | LogRatio:
@@ -92,30 +51,12 @@ def read_record(folder: Path) -> dict[str, Any]:
             f"{folder} holds a result.json that is not of format {FORMAT}, the one read here. "
             "Make the run again in a new directory."
         )
-    if record.pop("digest", None) != _digest(record):
+    if record.pop("digest", None) != digest_of(record):
         raise StoreError(
             f"{folder} holds a result.json that was changed after it was written. Restore it, or "
             "make the run again in a new directory."
         )
     return record
-
-
-def _digest(record: Mapping[str, Any]) -> str:
-    """Of everything that stands in result.json, and so of the files whose digests do."""
-    return sha256(json_bytes(plain(record)))
-
-
-def _draws(result: Result) -> xarray.Dataset:
-    return xarray.Dataset(
-        {
-            name: values
-            for i, leg in enumerate(result.draws)
-            for name, values in (
-                (f"lambdas_{i}", (f"rung_{i}", leg.lambdas)),
-                (f"delta_{i}", ((f"rung_{i}", "chain", "draw"), leg.delta)),
-            )
-        }
-    )
 
 
 def _read(record: Mapping[str, Any], folder: Path) -> Evidence | LogRatio:
@@ -130,17 +71,18 @@ def _read(record: Mapping[str, Any], folder: Path) -> Evidence | LogRatio:
             Draws(draws[f"lambdas_{i}"].values, draws[f"delta_{i}"].values)
             for i in range(record["legs"])
         ),
-        posterior=read_netcdf(folder / "posterior.nc", record["sha256"]["posterior.nc"]),
+        posterior=_dataset(record, folder, "posterior"),
         cost=Cost(**record["cost"]),
         settings=dict(record["settings"]),
         found=dict(record["found"]),
         rungs=tuple(read_rung(parts) for parts in record["rungs"]),
-        groups={
-            name: read_netcdf(folder / f"{name}.nc", record["sha256"][f"{name}.nc"])
-            for name in GROUPS
-            if f"{name}.nc" in record["sha256"]
-        },
+        groups={n: _dataset(record, folder, n) for n in GROUPS if f"{n}.nc" in record["sha256"]},
+        reference=_dataset(record, folder, "reference"),
     )
+
+
+def _dataset(record: Mapping[str, Any], folder: Path, name: str) -> xarray.Dataset:
+    return read_netcdf(folder / f"{name}.nc", record["sha256"][f"{name}.nc"])
 
 
 def _read_estimate(parts: Mapping[str, Any]) -> Estimate:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -40,6 +41,75 @@ def printable(name: object) -> str:
 def list_names(names: Iterable[str]) -> str:
     """Returns names in one line, safe to print."""
     return ", ".join(printable(name) for name in names)
+
+
+def wrapped(text: str, width: int, *, indent: str = "") -> list[str]:
+    """Returns the lines of a text that fit a width; all but the first are indented further."""
+    lines = []
+    for paragraph in text.splitlines():
+        lines += textwrap.wrap(
+            paragraph,
+            max(width, 20),
+            initial_indent=indent,
+            subsequent_indent=indent + "  " if indent else "",
+            break_long_words=False,
+            break_on_hyphens=False,
+        ) or [""]
+    return lines
+
+
+def fitted_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    width: int,
+    *,
+    words: Container[int] = (0,),
+    spare: Sequence[int] = (),
+) -> list[str]:
+    """Returns a table that fits a width; nothing is cut off.
+
+    Columns that can be spared are left out first, then long names go over several lines, and at
+    last every cell gets a line of its own.
+
+    Args:
+        header: the name of each column, that of the first one being the rows' own.
+        rows: the cells of each row.
+        width: how many letters a line may have.
+        words: the columns of words, which are flush to the left.
+        spare: the columns that may be left out, the first of them first.
+    """
+    kept = list(range(len(header)))
+    for left_out in (None, *spare):
+        kept = [index for index in kept if index != left_out]
+        cells = [[row[index] for index in kept] for row in (header, *rows)]
+        columns = {place for place, index in enumerate(kept) if index in words}
+        lines = table(cells[0], cells[1:], words=columns)
+        if max(map(len, lines)) <= width:
+            return lines
+    room = width - (max(map(len, lines)) - max(len(row[0]) for row in cells))
+    if room >= LEAST_ROOM_FOR_NAMES:
+        return table(cells[0], _with_broken_names(cells[1:], room), words=columns)
+    return _cell_by_cell(cells[0], cells[1:])
+
+
+LEAST_ROOM_FOR_NAMES = 12
+
+
+def _with_broken_names(rows: Sequence[Sequence[str]], room: int) -> list[Sequence[str]]:
+    broken: list[Sequence[str]] = []
+    for name, *cells in rows:
+        first, *rest = textwrap.wrap(name, room) or [""]
+        broken += [[first, *cells], *([part, *[""] * len(cells)] for part in rest)]
+    return broken
+
+
+def _cell_by_cell(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    longest = max(map(len, header[1:]), default=0)
+    lines = []
+    for row in rows:
+        cells = zip(header[1:], row[1:], strict=True)
+        lines += [row[0], *(f"  {name.ljust(longest)}  {cell}" for name, cell in cells if cell)]
+    return lines
 
 
 def table(

@@ -8,9 +8,7 @@ were.
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path as FilePath
@@ -33,6 +31,7 @@ from refti.paths.path import Leg, Path
 from refti.references.arrays import from_arrays, to_arrays
 from refti.results.files import write_bytes
 from refti.run.choose_reference import Choice
+from refti.run.npz import pack_arrays, unpack_arrays
 from refti.run.pilot import Peak, Pilot
 from refti.run.plan import Plan
 from refti.run.problem import Problem
@@ -105,21 +104,18 @@ def to_bytes(value: Any, problem: Problem) -> bytes:
     arrays[TREE] = np.frombuffer(tree.encode(), dtype=np.uint8)
     if problem.way is not None:
         arrays[WAY] = np.frombuffer(_written_way(problem), dtype=np.uint8)
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
-    return buffer.getvalue()
+    return pack_arrays(arrays)
 
 
 def from_bytes(content: bytes, problem: Problem) -> Any:
     """The value of an .npz. Raises StoreError if it holds none."""
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        arrays = unpack_arrays(content)
         if WAY in arrays or problem.way is not None:
             problem = _seen_through(arrays.pop(WAY, None), problem)
         tree = json.loads(arrays.pop(TREE).tobytes().decode())
         return _Reader(problem, arrays).read(tree)
-    except (KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, EOFError, RecursionError) as error:
         raise StoreError(
             f"Expected a value of a run of this problem; got a file that holds none "
             f"({type(error).__name__}: {error})."

@@ -7,7 +7,7 @@ more.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -42,11 +42,13 @@ class Reshaped:
         problem: the problem in them.
         pilot: its pilot in them.
         reason: why they were chosen, in words; None where they are the model's own.
+        lengths: of the way from each family in the model's own, where these were chosen by them.
     """
 
     problem: Problem
     pilot: Pilot
     reason: str | None = None
+    lengths: Mapping[str, float] | None = None
 
 
 def choose_coordinates(problem: Problem, pilot: Pilot, engine: Engine) -> Reshaped:
@@ -57,16 +59,19 @@ def choose_coordinates(problem: Problem, pilot: Pilot, engine: Engine) -> Reshap
     if not problem.ends[0].leg.has_gradient:
         return Reshaped(problem, pilot)
     (end,) = problem.ends
-    own = min(measure_families(end, pilot, engine).values())
-    x, unsettled = pilot.x, pilot.r_hat > TUNING.unsettled
-    with_curvature = own > REFERENCE_CHOICE.short or unsettled
+    lengths = measure_families(end, pilot, engine)
+    own, as_it_is = min(lengths.values()), Reshaped(problem, pilot, lengths=lengths)
+    is_far = own > REFERENCE_CHOICE.short
+    # Chains on modes of their own do not agree, and need not where the way from them is short.
+    unsettled = pilot.r_hat > TUNING.unsettled and (is_far or not pilot.on_separate_modes)
+    x, with_curvature = pilot.x, is_far or unsettled
     curvature = _curvature(end, x, engine) if with_curvature else None
     heavy = _heavy_sides(end, pilot, engine)
     usable = partial(_may_be_worth_it, own=own, unsettled=unsettled)
     best = _shortest(problem, x, curvature, heavy, pilot, engine, usable)
     if best is None or not _is_worth_it(best, own, unsettled):
-        return Reshaped(problem, pilot)
-    reshaped = Reshaped(problem, pilot)
+        return as_it_is
+    reshaped = as_it_is
     few = x.shape[2] <= TUNING.few_dimensions
     for turn in range(TUNING.turns if few else TUNING.turns_in_many_dimensions):
         flat = x.reshape(-1, x.shape[2])
@@ -78,7 +83,7 @@ def choose_coordinates(problem: Problem, pilot: Pilot, engine: Engine) -> Reshap
         most_steps = None if few else round(TUNING.much_dearer * pilot.cost_a_draw)
         drawn = _draw_again(seen, latent, turn, most_steps, engine)
         if not few and drawn.cost_a_draw > TUNING.dearer * pilot.cost_a_draw:
-            return Reshaped(problem, pilot)  # a shorter way, but a rougher one
+            return as_it_is  # a shorter way, but a rougher one
         reshaped = Reshaped(seen, drawn, best.reason)
         engine.report("finding its shape", turn + 1, TUNING.turns)
         x, before = from_latent(way, drawn.draws)[0].reshape(drawn.x.shape), best
@@ -89,7 +94,7 @@ def choose_coordinates(problem: Problem, pilot: Pilot, engine: Engine) -> Reshap
     if reshaped.problem.way is None:
         return reshaped
     if pilot.on_separate_modes and reshaped.pilot.r_hat > TUNING.settled:
-        return Reshaped(problem, pilot)  # they are modes, and not bumps that a map takes away
+        return as_it_is  # they are modes, and not bumps that a map takes away
     return replace(reshaped, pilot=_with_modes(reshaped, pilot, engine))
 
 

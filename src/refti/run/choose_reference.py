@@ -40,9 +40,17 @@ class Choice:
 
 
 def choose_reference(
-    end: End, pilot: Pilot, target_error: float, engine: Engine, *, is_shaped: bool = False
+    end: End,
+    pilot: Pilot,
+    target_error: float,
+    engine: Engine,
+    measured: Mapping[str, float],
+    *,
+    is_shaped: bool = False,
 ) -> tuple[Choice, Pilot]:
     """The reference from which the way to the posterior is shortest, and the pilot it rests on.
+
+    The lengths of the ways from families as measured with this pilot are given.
 
     An estimate needs about (length / error)^2 draws. While the pilot has fewer than half of
     that, is short of draws for the dimension, and more of them have shortened the way from a
@@ -53,7 +61,7 @@ def choose_reference(
     Where the coordinates are those of a shape (`is_shaped`) what is left of it, such as the skew
     of a scale's logarithm, is worth any program: there the reference's tails decide what is met.
     """
-    lengths = measure_families(end, pilot, engine, is_shaped=is_shaped)
+    lengths = dict(measured)
     worth = TUNING.worth_compiling if end.leg.has_gradient else TUNING.worth_compiling_by_values
     worth = 0.0 if is_shaped else worth
     best = pick_best(lengths, target_error, worth)

@@ -62,8 +62,10 @@ def evidence(
     witness: bool = Settings.witness,
     search: Effort | int = Settings.search,
     posterior_draws: int | None = Settings.posterior_draws,
+    data_name: str | None = Settings.data_name,
     draws: Posterior | None = None,
     store: str | FilePath | None = None,
+    executor: Any = None,
     progress: Progress | bool | None = None,
 ) -> Evidence:
     """The log evidence of a model, with its error and a verdict on whether to trust it.
@@ -73,45 +75,53 @@ def evidence(
             of NumPyro statements.
         args: the arguments of a NumPyro function, such as the data: a tuple, or a dictionary by
             name.
-        reference: where the path starts. "auto" fits several families and takes the one from which
-            the way is shortest; others are a Reference, a list (telescopic path) that goes on
-            with orders of Taylor expansion at the mode (4, 6, 8, 10) or with other models, or a
-            family by its name:
+        reference: where the path starts. "auto" fits several families and takes the one that
+            is nearest to the posterior. Or give a Reference; a list (telescopic path) that goes
+            on with orders of Taylor expansion at the mode (4, 6, 8, 10) or with other models; or
+            a family by its name:
             {families}
         path: "referenced", or "power" for power posteriors (from the prior).
-        ladder: values of lambda from 0 to 1, the same for every leg; adapted to the measured
-            path if not given.
-        estimator: whose value and error the result gives; the others stand beside it.
-        target_error: the error in nats at which sampling stops; above it the result is not
-            trusted.
+        ladder: values of lambda from 0 to 1, the same for every leg; placed where they are
+            needed if not given.
+        estimator: which estimate becomes the result; the others are kept beside it.
+        target_error: the error, in nats, at which sampling stops; a result with a larger error
+            is called less precise than asked.
         seed: all randomness comes from this number.
-        max_seconds: the time after which the run ends with what it has, not trusted.
+        max_seconds: the time after which the run stops early, with what it has.
         max_evaluations: the number of evaluations, gradients and densities together, after which
-            it does.
-        chains: Markov chains a rung; more where there are more modes, one for each.
+            it stops early.
+        chains: Markov chains for each rung; more if there are more modes, one for each.
         warmup: iterations of each chain that adapt it and are thrown away; a few hundred if not
             given.
         kept: draws of each chain that are kept; as many as the target error asks for if not given.
-        kernel: how chains move; models without gradients get "elliptical" in any case, and "hmc"
-            gives way to it where the density jumps and it draws far more for what it costs:
+        kernel: how chains move. Models without gradients always get "elliptical", and "hmc" is
+            replaced by it where the density jumps and slices are much cheaper:
             {kernels}
-        check_prior: whether a prior given apart is seen to integrate to one, by a run of its own.
-        witness: whether the estimate is repeated along an independent way, from the prior where it
-            is apart and from a wide Student-t otherwise; not trusted where the two disagree.
-        search: how hard other modes are looked for: "quick", "default" (about what the cheapest
-            run costs), "thorough" (ten times that), or a number of evaluations. What it can have
-            missed stands in `found["search"]`.
+        check_prior: whether to check, by a run of its own, that a prior given apart integrates
+            to one.
+        witness: whether to repeat the estimate along an independent way, from the prior if it is
+            given apart and from a wide Student-t otherwise; the result is not trusted if the
+            two disagree.
+        search: how hard to look for other modes: "quick", "default" (about what the cheapest run
+            costs), "thorough" (ten times that), or a number of evaluations.
+            `found["search"]` says what it may have missed.
         posterior_draws: how many draws the result's posterior has, rounded up to a multiple of the
             chains; as many as the estimate took, some hundred or more, if not given.
-        draws: posterior draws, which take the place of the pilot's: a dictionary of arrays by
-            parameter name, [chain, draw, ...] or [draw, ...]; an InferenceData of ArviZ, or an
-            xarray DataTree, with a group "posterior"; an xarray Dataset; a netCDF file (.nc) of
-            these; or CSV files of CmdStan, one a chain. Variables that are no parameters are
-            ignored.
-        store: a directory to keep the run in; a run of the same model and settings that came to
-            its end there, be it that of its budget, is read from it instead of sampled again.
-        progress: True or False to show progress or not, or a function of (stage, done, total);
-            shown on a terminal if not given.
+        data_name: what the data are called; `compare` ranks no results of different data.
+        draws: posterior draws that you have already, used instead of making first ones: a
+            dictionary of arrays by parameter name, [chain, draw, ...] or [draw, ...]; an
+            InferenceData of ArviZ, or an xarray DataTree, with a group "posterior"; an xarray
+            Dataset; a netCDF file (.nc) of these; or CSV files of CmdStan, one a chain. Variables
+            that are not parameters are ignored.
+        store: a directory to keep the run in, block by block. Whatever ends it, the same call
+            goes on where it stopped, to the same bits; a finished run, or one whose budget was
+            spent, is read from there. Another model, data, seed or setting is refused.
+        executor: where to run rungs side by side, if their blocks cost enough to be worth
+            sending: "loky" for processes of this machine, "dask" or the address of a scheduler,
+            a Dask client, or any `concurrent.futures.Executor`; in this process if not given.
+            The bits are the same.
+        progress: True or False to show progress or not, or a function of (stage, done, total) to
+            be told of it; shown on a terminal if not given.
     """
     settings = Settings(
         reference=reference,
@@ -130,6 +140,7 @@ def evidence(
         witness=witness,
         search=search,
         posterior_draws=posterior_draws,
+        data_name=data_name,
     )
     model = as_model(model, args)
     settings = adapted_to_models(settings, [model])
@@ -141,7 +152,7 @@ def evidence(
         if draws is not None:
             users, count = unconstrain_draws(model, draws)
             problem = replace(problem, posterior_draws=users, posterior_chains=count)
-        return cast(Evidence, find_result(problem, store, progress))
+        return cast(Evidence, find_result(problem, store, progress, executor))
 
 
 def log_bayes_factor(
@@ -160,6 +171,7 @@ def log_bayes_factor(
     kernel: str = Settings.kernel,
     search: Effort | int = Settings.search,
     store: str | FilePath | None = None,
+    executor: Any = None,
     progress: Progress | bool | None = None,
 ) -> LogRatio:
     """log z_a - log z_b by a direct path between two models of one dimension (model switch).
@@ -185,4 +197,4 @@ def log_bayes_factor(
     problem = Problem(LogRatio, models, settings)
     _ = problem.known_path  # raises where the two cannot be joined
     with computing():
-        return cast(LogRatio, find_result(problem, store, progress))
+        return cast(LogRatio, find_result(problem, store, progress, executor))

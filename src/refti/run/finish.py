@@ -7,11 +7,19 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import xarray
 
 from refti.checks.check import Check
 from refti.checks.ended import Ended
 from refti.checks.of_draws import SAMPLE_LONGER
-from refti.checks.of_run import check_modes, check_peak, check_search, check_solver, check_tails
+from refti.checks.of_run import (
+    check_missing_tail,
+    check_modes,
+    check_peak,
+    check_search,
+    check_solver,
+    check_tails,
+)
 from refti.checks.pareto import pareto_shape
 from refti.checks.tuning import TUNING as CHECKS
 from refti.draws.cost import Cost
@@ -21,10 +29,11 @@ from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import RungSummary, summarise_rungs
 from refti.run.conclude import Conclusion, shares_of
 from refti.run.groups import Groups
+from refti.run.missing_tail import find_missing_tail
 from refti.run.pilot import Peak
 from refti.run.problem import Problem
 from refti.run.rounding import check_bounds
-from refti.run.rounds import RunState, is_beyond_budget
+from refti.run.rounds import RunState, evaluations_wanted, is_beyond_budget
 from refti.sampling.leg_sample import LegSample
 from refti.sampling.metering import Meter
 
@@ -49,9 +58,11 @@ def check_run(state: RunState, stopped: float, meter: Meter) -> list[Check]:
         is_evidence = problem.kind is Evidence
         log_z = state.conclusion.estimates["mbar"].value if is_evidence else float("nan")
         checks.append(_check_peak(pilot.peak, log_z, problem.model.dim))
+    points = state.conclusion.samples[-1].end_points
     if not isinstance(state.plan.path.legs[-1].start, Student):  # whose own draws get there
-        checks.append(check_tails(_heaviest(state.conclusion.samples[-1].end_points)))
-    own = problem.own_points(state.conclusion.samples[-1].end_points)
+        checks.append(check_tails(_heaviest(points)))
+    checks.append(check_missing_tail(*find_missing_tail(problem.model, points, meter)))
+    own = problem.own_points(points)
     checks.append(check_bounds(problem.given[0], own, meter))
     if stopped:
         checks.append(check_solver(stopped))
@@ -76,6 +87,7 @@ def build_result(
     *,
     checks: Sequence[Check],
     groups: Groups,
+    reference: xarray.Dataset,
     cost: Cost,
     found: Mapping[str, Any],
 ) -> Evidence | LogRatio:
@@ -94,6 +106,7 @@ def build_result(
         found=_with_notes({**_found_on_path(state), **found, **_left_out(groups)}, conclusion),
         rungs=_rungs(conclusion.samples),
         groups=groups.others,
+        reference=reference,
     )
 
 
@@ -174,6 +187,13 @@ def _found_on_path(state: RunState) -> dict[str, Any]:
         found["draws"] = plan.pilot.judged.record()
     if plan.coordinates is not None:
         found["coordinates"] = plan.coordinates
+    settings, wanted = state.problem.settings, evaluations_wanted(state)
+    if state.ended is None and settings.kept is None and wanted > settings.max_evaluations:
+        found["out_of_reach"] = (
+            f"The run ended because an error of {settings.target_error:g} is out of reach: at the "
+            f"rate so far it takes about {float(f'{wanted:.2g}'):,.0f} evaluations, and "
+            f"max_evaluations= allows {settings.max_evaluations:,}."
+        )
     if choice is not None:
         found["chosen_reference"] = choice.family
         found["chosen_because"] = choice.reason

@@ -36,7 +36,7 @@ def gather_groups(model: Model, x: np.ndarray, meter: Meter) -> Groups:
     known, left_out = model.quantities, dict[str, str]()
     form = partial(to_dataset, dims=known.dims, coords=known.coords)
     drawn = partial(form, lead=("chain", "draw"))
-    values = dict(model.space.constrain_all(x.reshape(-1, x.shape[2])))
+    values = dict(model.space.constrain_all(x.reshape(x.shape[0] * x.shape[1], x.shape[2])))
     values |= _evaluate(known.derived, x, "derived values", left_out, besides=values)
     others: dict[str, xarray.Dataset] = {}
     each = _evaluate(known.log_likelihoods, x, "log_likelihood", left_out)
@@ -44,7 +44,7 @@ def gather_groups(model: Model, x: np.ndarray, meter: Meter) -> Groups:
         others["log_likelihood"] = drawn(_by_chain(each, x))
     if each and model.has_gradient:
         meter.count(densities=x.shape[0] * x.shape[1])
-        heights = model.log_densities(x.reshape(-1, x.shape[2]))
+        heights = model.log_densities(x.reshape(x.shape[0] * x.shape[1], x.shape[2]))
         others["sample_stats"] = drawn(_by_chain({"lp": heights}, x))
     if known.observed:
         others["observed_data"] = form(known.observed)
@@ -65,7 +65,7 @@ def _evaluate(
     """
     if function is None:
         return {}
-    points = x.reshape(-1, x.shape[2])
+    points = x.reshape(x.shape[0] * x.shape[1], x.shape[2])
     try:
         sizes = {name: value[0].size for name, value in function(points[:1]).items()}
         if sum(sizes.values()) * len(points) > GROUPS.most_numbers:

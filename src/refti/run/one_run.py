@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path as FilePath
-from typing import cast
+from typing import Any, cast
 
 from refti import progress as reporters
 from refti.checks.ended import Ended
 from refti.checks.of_run import check_end, check_prior_integral
 from refti.draws.cost import Budget
-from refti.errors import SamplingError
+from refti.errors import StoppedEarlyError
 from refti.models.batching import may_run_side_by_side
 from refti.progress import Progress
 from refti.results.result import Evidence, LogRatio
@@ -20,13 +20,18 @@ from refti.run.choose_coordinates import choose_coordinates
 from refti.run.choose_kernel import choose_kernel, is_cut_up
 from refti.run.counts import Counting, spent_before
 from refti.run.finish import build_result, check_run, told_by_models
+from refti.run.fresh_starts import compare_fresh_starts
 from refti.run.groups import gather_groups
 from refti.run.more_draws import draw_posterior
 from refti.run.pilot import find_posterior, require_time
 from refti.run.plan import make_plan
+from refti.run.point import evaluate_point, is_point
 from refti.run.prior_integral import integrate_prior
 from refti.run.problem import Problem
 from refti.run.rounds import RunState, run_rounds
+from refti.run.shown import draw_reference, name_shown
+from refti.run.spread_blocks import spreading
+from refti.run.stages import StageClock
 from refti.run.store.kept_run import open_run
 from refti.run.store.memory import NoStore, StoreMemory
 from refti.run.witness import second_estimate
@@ -36,21 +41,27 @@ from refti.sampling.metering import Meter, OutOfBudgetError
 
 
 def find_result(
-    problem: Problem, store: str | FilePath | None, progress: Progress | bool | None
+    problem: Problem,
+    store: str | FilePath | None,
+    progress: Progress | bool | None,
+    executor: Any = None,
 ) -> Evidence | LogRatio:
     """The result of a problem; with a store, read if it is finished there, or gone on with."""
-    with reporters.reporting(progress) as report:
+    with reporters.reporting(progress) as report, spreading(problem, executor) as spread:
         if store is None:
-            return run(problem, report, NoStore())
+            return run(problem, report, NoStore(spread))
         with open_run(store, problem, report) as kept:
             if kept.result is None:
-                kept.keep(run(problem, kept.report, kept.memory))
+                memory = replace(kept.memory, spread=spread)
+                kept.keep(run(problem, kept.report, memory))
             assert kept.result is not None
             return kept.result
 
 
 def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Evidence | LogRatio:
     """The result of a run: pilot, plan, rounds, checks."""
+    if is_point(problem):
+        return evaluate_point(problem)
     settings = problem.settings
     seconds = float("inf") if settings.max_seconds is None else settings.max_seconds
     budget = Budget(seconds, settings.max_evaluations)
@@ -58,13 +69,14 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
     meter.cache = memory.evaluations()
     counting = Counting(problem, meter, memory.earlier)
     memory.tally_by(counting.tally)
+    clock = StageClock(report, meter)
     with open_engine(
         chains=settings.chains,
         kernel=settings.kernel,
         block_length=problem.block_length,
         seed=settings.seed,
         meter=meter,
-        report=report,
+        report=clock,
         side_by_side=all(may_run_side_by_side(m.density, m.start) for m in problem.models),
         memory=memory,
     ) as engine:
@@ -76,8 +88,11 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
         state = run_rounds(replace(state, usage=meter.spent), engine)
         counting.sampled()
         drawn = draw_posterior(state, engine)
-    checks, ended = check_run(state, counting.stopped_share, meter), state.ended
+        fresh = compare_fresh_starts(state, engine)
+        reference = draw_reference(state, engine)
+    checks, ended = [*fresh, *check_run(state, counting.stopped_share, meter)], state.ended
     if settings.check_prior and problem.model.prior is not None and ended is None:
+        clock("integrating the prior", 0, 1)
         try:
             alone = partial(_run_alone, memory, "prior")
             integral = integrate_prior(problem, meter, alone)
@@ -90,6 +105,7 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
     memory.probe(points)
     groups = gather_groups(problem.given[0], seen.own_points(drawn), meter)
     if settings.witness:
+        clock("making the second estimate", 0, 1)
         try:
             alone = partial(_run_alone, memory, "witness")
             witness = second_estimate(problem, points, ended, meter, alone)
@@ -97,27 +113,33 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
             told["witness"] = witness.record()
         except KeyboardInterrupt:
             ended = Ended.INTERRUPTED
+    shown, told_of_modes = name_shown(state, reference)
+    told |= told_of_modes | {"stages": clock.record()}
     return build_result(
         state,
         checks=[check_end(ended, spent_budget(settings, meter)), *checks],
         groups=groups,
         cost=meter.spent,
         found=told | {"ended": None if ended is None else ended.value},
+        reference=shown,
     )
 
 
 def _explore(problem: Problem, engine: Engine) -> RunState:
     """The state before the first round: the plan, in coordinates of choice.
 
-    Raises SamplingError if it was not in time.
+    Raises StoppedEarlyError if it was not in time.
     """
     require_time(problem)
+    stage = "finding the posterior"
     try:
         pilots = [
             engine.recall(f"pilot {index}", partial(find_posterior, problem, end, engine))
             for index, end in enumerate(problem.ends)
         ]
         engine = replace(engine, chains=pilots[0].chains)
+        stage = "choosing coordinates and the reference"
+        engine.report(stage, 0, 1)
         if is_cut_up(problem, pilots[0], engine):
             engine, pilots[0] = choose_kernel(problem, pilots[0], engine)
             return RunState(problem, make_plan(problem, pilots, engine))
@@ -126,8 +148,9 @@ def _explore(problem: Problem, engine: Engine) -> RunState:
         plan = make_plan(reshaped.problem, pilots, engine)
         return RunState(reshaped.problem, replace(plan, coordinates=reshaped.reason))
     except OutOfBudgetError:
-        raise SamplingError(
-            f"The posterior was not found before {spent_budget(problem.settings, engine.meter)}."
+        raise StoppedEarlyError(
+            f"The posterior was not found before {spent_budget(problem.settings, engine.meter)}.",
+            stage,
         ) from None
 
 

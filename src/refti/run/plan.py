@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ from refti.models.model import Model
 from refti.paths.path import Path, telescopic
 from refti.references.base import Reference
 from refti.references.taylor import expand
-from refti.run.choose_reference import Choice, choose_reference, fit_family
+from refti.run.choose_reference import Choice, choose_reference, fit_family, measure_families
 from refti.run.pilot import Pilot
 from refti.run.problem import Problem
 from refti.run.settings import Station
@@ -49,8 +49,13 @@ class Plan:
         return f"from the reference {self.choice.family}: {self.choice.reason}"
 
 
-def make_plan(problem: Problem, pilots: Sequence[Pilot], engine: Engine) -> Plan:
-    """The path of a problem, from what is known of its ends."""
+def make_plan(
+    problem: Problem,
+    pilots: Sequence[Pilot],
+    engine: Engine,
+    lengths: Mapping[str, float] | None = None,
+) -> Plan:
+    """The path of a problem, from what is known of its ends and of the ways from families."""
     pilot = pilots[0]
     if problem.known_path is not None:
         pool = np.concatenate([one.draws for one in pilots])
@@ -60,7 +65,9 @@ def make_plan(problem: Problem, pilots: Sequence[Pilot], engine: Engine) -> Plan
     choice, longer = None, pilot
     if first == "auto":
         target, is_shaped = problem.settings.target_error, problem.way is not None
-        choice, longer = choose_reference(end, pilot, target, engine, is_shaped=is_shaped)
+        if lengths is None:
+            lengths = measure_families(end, pilot, engine, is_shaped=is_shaped)
+        choice, longer = choose_reference(end, pilot, target, engine, lengths, is_shaped=is_shaped)
     elif isinstance(first, str):
         fitted = fit_family(end, pilot, first, pilot.draws, engine)
         choice = Choice(fitted, first, {}, "it was asked for")

@@ -21,7 +21,7 @@ from refti.paths.path import Leg
 from refti.run.archive import from_bytes, to_bytes
 from refti.run.problem import Problem
 from refti.run.settings import Settings
-from refti.sampling.block import Block, Rung, run_block
+from refti.sampling.block import Block, Points, Rung, run_block
 from refti.sampling.computing import computing
 from refti.sampling.metering import Meter
 
@@ -36,6 +36,7 @@ class BlockRequest:
         keys: the words of the random keys, one row for each move.
         iterations: for each key.
         adapting: whether step sizes are adapted.
+        points: which of its points are wanted.
     """
 
     problem: bytes
@@ -43,6 +44,7 @@ class BlockRequest:
     keys: np.ndarray
     iterations: int
     adapting: bool
+    points: Points = "all"
 
 
 def request_block(
@@ -53,11 +55,12 @@ def request_block(
     *,
     iterations: int,
     adapting: bool = False,
+    points: Points = "all",
 ) -> BlockRequest:
     """The request for a block. Raises ModelError if a model has no recipe."""
     words = np.stack([np.asarray(jax.random.key_data(key)) for key in keys])
     task = to_bytes((leg, rung), problem)
-    return BlockRequest(_pack_problem(problem), task, words, iterations, adapting)
+    return BlockRequest(pack_problem(problem), task, words, iterations, adapting, points)
 
 
 def run_request(request: BlockRequest) -> bytes:
@@ -73,6 +76,7 @@ def run_request(request: BlockRequest) -> bytes:
             iterations=request.iterations,
             meter=Meter(),
             adapting=request.adapting,
+            points=request.points,
         )
         return to_bytes(block, problem)
 
@@ -84,7 +88,8 @@ def read_block(content: bytes, problem: Problem) -> Block:
     return block
 
 
-def _pack_problem(problem: Problem) -> bytes:
+def pack_problem(problem: Problem) -> bytes:
+    """The recipes of a problem's models. Raises ModelError if one has none."""
     stations = [_pack_station(station) for station in problem.settings.stations]
     models = [model.require_recipe().to_bytes() for model in problem.given]
     return cloudpickle.dumps((problem.kind, models, stations))

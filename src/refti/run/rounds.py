@@ -15,15 +15,18 @@ import numpy as np
 
 from refti.checks.ended import Ended
 from refti.draws.cost import NOTHING, Cost
-from refti.errors import SamplingError
+from refti.errors import StoppedEarlyError
 from refti.paths.path import telescopic
+from refti.progress import Stage
+from refti.results.result import Evidence
+from refti.results.text import plus_minus
 from refti.run.adapt import allocate_moves, refine_support_share, shorten_diverging_steps
 from refti.run.budget import spent_budget
 from refti.run.choose_reference import fit_family, measure_length
 from refti.run.conclude import Conclusion, conclude
 from refti.run.plan import Plan
 from refti.run.problem import Problem
-from refti.run.tuning import PILOT, ROUNDS
+from refti.run.tuning import PILOT, REFERENCE_CHOICE, ROUNDS
 from refti.sampling.block import Rung, positions
 from refti.sampling.engine import Engine
 from refti.sampling.kernels.registry import BY_VALUES
@@ -84,8 +87,8 @@ class RunState:
 def run_rounds(state: RunState, engine: Engine) -> RunState:
     """The last state of the run that an estimate can be made of.
 
-    Raises SamplingError if the budget was spent before there was one, and KeyboardInterrupt if the
-    run was interrupted before.
+    Raises StoppedEarlyError if the budget was spent before there was one, and KeyboardInterrupt if
+    the run was interrupted before.
     """
     while not state.finished:
         state = next_round(state, engine)
@@ -99,9 +102,10 @@ def run_rounds(state: RunState, engine: Engine) -> RunState:
         return replace(state.earlier, finished=True, ended=state.ended, usage=state.usage)
     if state.ended is Ended.INTERRUPTED:
         raise KeyboardInterrupt
-    raise SamplingError(
+    raise StoppedEarlyError(
         "The first estimate could not be made before "
-        f"{spent_budget(state.problem.settings, engine.meter)}."
+        f"{spent_budget(state.problem.settings, engine.meter)}.",
+        f"round {state.rounds + 1}" if state.legs else "building the ladder",
     )
 
 
@@ -142,7 +146,10 @@ def _steps_of_round(state: RunState, engine: Engine) -> Iterator[RunState]:
             state = _replace_leg(state, leg, engine)
             yield state
     state = replace(state, rounds=state.rounds + 1)
-    yield replace(state, finished=is_enough(state))
+    finished = is_enough(state)
+    if not finished:
+        engine.report(Stage(f"round {state.rounds}", _so_far(state)), total, total)
+    yield replace(state, finished=finished)
 
 
 def build_ladders(state: RunState, engine: Engine) -> tuple[LegState, ...]:
@@ -154,7 +161,7 @@ def build_ladders(state: RunState, engine: Engine) -> tuple[LegState, ...]:
     made = max((leg.scans_made for leg in before), default=0)
     legs = []
     for index, leg in enumerate(path.legs):
-        last = _last_rung(state, index, engine)
+        last = replace(_last_rung(state, index, engine), leaping=_leaps_at_once(state))
         built = begin_leg(leg, index, last, engine, warmup, made)
         if settings.ladder is None:
             built = refine_ladder(built, engine, warmup)
@@ -163,6 +170,15 @@ def build_ladders(state: RunState, engine: Engine) -> tuple[LegState, ...]:
             built = insert_rungs(built, between, engine, warmup)
         legs.append(built)
     return tuple(legs)
+
+
+def _leaps_at_once(state: RunState) -> bool:
+    """Whether chains sit on modes of their own, and leaps from the reference surely move them."""
+    choice = state.plan.choice
+    if choice is None or not state.plan.pilot.on_separate_modes:
+        return False
+    length = choice.lengths.get(choice.family)  # not measured where the family was asked for
+    return length is not None and length < REFERENCE_CHOICE.short
 
 
 def is_enough(state: RunState) -> bool:
@@ -184,10 +200,15 @@ def is_enough(state: RunState) -> bool:
 
 def is_beyond_budget(state: RunState) -> bool:
     """Whether the draws still wanting, at the rate so far, are beyond the budget."""
+    return evaluations_wanted(state) > state.problem.settings.max_evaluations
+
+
+def evaluations_wanted(state: RunState) -> float:
+    """How many evaluations it takes in all, at the rate so far, for the draws still wanting."""
     checks = {check.name: check for check in state.conclusion.checks}
     size, error = checks["effective draws"], checks["target error"]
     factor = max(size.threshold / max(size.value, 1.0), (error.value / error.threshold) ** 2)
-    return state.usage.evaluations * factor > state.problem.settings.max_evaluations
+    return state.usage.evaluations * factor
 
 
 def refit_reference(state: RunState, engine: Engine) -> Plan | None:
@@ -221,6 +242,14 @@ def refit_reference(state: RunState, engine: Engine) -> Plan | None:
         last=leg.rungs[-1],
         choice=replace(plan.choice, reference=reference),
     )
+
+
+def _so_far(state: RunState) -> str:
+    """The estimate so far, in words."""
+    settings, kind = state.problem.settings, state.problem.kind
+    estimate = state.conclusion.estimates[settings.estimator]
+    name = "log z" if kind is Evidence else "log ratio"
+    return f"{name} {plus_minus(estimate.value, estimate.error)} (target {settings.target_error:g})"
 
 
 def _adapt(state: RunState, engine: Engine) -> RunState:

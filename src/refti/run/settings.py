@@ -47,6 +47,7 @@ class Settings:
     witness: bool = False
     search: Effort | int = "default"
     posterior_draws: int | None = None  # as many as the estimate took if None
+    data_name: str | None = None  # what the data are called, by which results are told apart
 
     def __post_init__(self) -> None:
         faults = [*_choice_faults(self), *_number_faults(self), *_reference_faults(self.reference)]
@@ -126,6 +127,8 @@ def _number_faults(settings: Settings) -> list[RefTIError]:
     ]
     if isinstance(settings.seed, int) and settings.seed >= 2**63:
         faults.append(SettingsError(f"seed= must be below 2**63; got {settings.seed}."))
+    if not (settings.data_name is None or isinstance(settings.data_name, str)):
+        faults.append(SettingsError(f"data_name= must be text; got {settings.data_name!r}."))
     efforts = get_args(Effort)
     is_effort = isinstance(settings.search, str) and settings.search in efforts
     if not is_effort and not _is_whole(settings.search, 1, optional=False):

@@ -141,6 +141,17 @@ class RoundsTuning:
 
 
 @dataclass(frozen=True)
+class FreshStartsTuning:
+    """How chains begun at exact draws of the reference are held against those of the run."""
+
+    mixed: float = tuned(
+        0.2, "share of exchanges made by every pair of rungs, above which they are mixed already"
+    )
+    blocks: int = tuned(8, "that the fresh chains make …")
+    blocks_to_settle: int = tuned(4, "… of which the first are not looked at")
+
+
+@dataclass(frozen=True)
 class WitnessTuning:
     """How the second witness is made."""
 
@@ -164,6 +175,16 @@ class StoreTuning:
     probes: int = tuned(
         16, "posterior draws at which a model is compared with the one that a result is of"
     )
+
+
+@dataclass(frozen=True)
+class SpreadTuning:
+    """When blocks are run in other processes."""
+
+    least_seconds: float = tuned(
+        0.2, "of a block: below, a whole run takes less than processes take to start and compile"
+    )
+    worth: float = tuned(10.0, "times what sending costs that a block must cost, to be sent")
 
 
 @dataclass(frozen=True)
@@ -193,12 +214,26 @@ class GroupsTuning:
     )
 
 
+@dataclass(frozen=True)
+class ShownTuning:
+    """What a result keeps for its figures alone."""
+
+    draws: int = tuned(400, "of the reference, which a figure can show")
+    numbers: int = tuned(400_000, "in all of them, so that many parameters keep fewer draws …")
+    fewest_draws: int = tuned(50, "… but this many at the least")
+    modes: int = tuned(25, "whose places are kept")
+    dimensions_of_modes: int = tuned(100, "up to which the places of modes are kept at all")
+
+
 PILOT = PilotTuning()
 KERNEL_CHOICE = KernelChoiceTuning()
 COORDINATES_CHOICE = CoordinatesChoiceTuning()
 REFERENCE_CHOICE = ReferenceChoiceTuning()
 ROUNDS = RoundsTuning()
+FRESH_STARTS = FreshStartsTuning()
 WITNESS = WitnessTuning()
 STORE = StoreTuning()
+SPREAD = SpreadTuning()
 USERS_DRAWS = UsersDrawsTuning()
 GROUPS = GroupsTuning()
+SHOWN = ShownTuning()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import TypeVar
 import jax
 import numpy as np
 
+from refti.executors.cores import cores
 from refti.paths.path import Leg
 from refti.progress import Progress, silent
 from refti.sampling.block import Block, Points, Rung
@@ -22,6 +22,7 @@ from refti.sampling.memory import Forgetful, Memory
 from refti.sampling.metering import Meter
 from refti.sampling.streams import GeneratorStream, KeyStream, generator_of, key_of
 
+SIDE_BY_SIDE = "refti rung"  # what the names of threads begin with in which rungs run
 Item = TypeVar("Item")
 Done = TypeVar("Done")
 
@@ -114,7 +115,11 @@ def open_engine(
     side_by_side: bool = True,
     memory: Memory | None = None,
 ) -> Iterator[Engine]:
-    """An engine with a thread a core, or one where rungs may not run side by side."""
+    """An engine with a thread for each core it may use; with one if rungs may not run side by side.
+
+    Where blocks may run elsewhere there are as many threads as that, to wait for them.
+    """
     memory = Forgetful() if memory is None else memory
-    with ThreadPoolExecutor(os.cpu_count() if side_by_side else 1) as pool:
+    threads = max(cores() if side_by_side else 1, memory.workers)
+    with ThreadPoolExecutor(threads, thread_name_prefix=SIDE_BY_SIDE) as pool:
         yield Engine(chains, KERNELS[kernel], block_length, seed, meter, report, pool, memory)

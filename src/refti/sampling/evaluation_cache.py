@@ -26,7 +26,7 @@ class EvaluationCache:
         most: how many are remembered.
         before: those of the same run before it was cut short, which it pays for again but need not
             evaluate, by the id of the density and the bytes of the point.
-        note: told of everything that is kept.
+        note: told of all points that were evaluated now and not before.
     """
 
     def __init__(
@@ -59,7 +59,8 @@ class EvaluationCache:
             while len(self._values) > self._most:
                 del self._values[next(iter(self._values))]
         if self._note is not None:
-            self._note(Evaluated(density, x, values))
+            known, _ = self.look_up_before(density, x)
+            self._note(Evaluated(density, x[~known], values[~known]))
 
 
 class RecordingCache(EvaluationCache):

@@ -19,8 +19,37 @@ from refti.sampling.metering import Meter
 Value = TypeVar("Value")
 
 
+class RunBlock(Protocol):
+    """Whatever runs blocks, here or elsewhere, as `run_block` does."""
+
+    def __call__(
+        self,
+        leg: Leg,
+        rung: Rung,
+        keys: tuple[jax.Array, ...],
+        *,
+        iterations: int,
+        meter: Meter,
+        adapting: bool,
+        points: Points,
+    ) -> Block:
+        """The block; what it cost counts."""
+        ...
+
+
 class Memory(Protocol):
-    """Where blocks and other values of a run are kept, or run elsewhere."""
+    """Where blocks and other values of a run are kept.
+
+    Attributes:
+        run_block: gives a block, which is run only if it is not known; its cost counts either way.
+        workers: how many blocks run at once elsewhere; 0 if none do.
+    """
+
+    @property
+    def run_block(self) -> RunBlock: ...
+
+    @property
+    def workers(self) -> int: ...
 
     def evaluations(self) -> EvaluationCache:
         """The cache of evaluated points that the run begins with."""
@@ -34,23 +63,12 @@ class Memory(Protocol):
         """The value of this name, computed only if it is not known; its cost counts either way."""
         ...
 
-    def run_block(
-        self,
-        leg: Leg,
-        rung: Rung,
-        keys: tuple[jax.Array, ...],
-        *,
-        iterations: int,
-        meter: Meter,
-        adapting: bool,
-        points: Points,
-    ) -> Block:
-        """The block, run only if it is not known; its cost counts either way."""
-        ...
-
 
 class Forgetful:
     """A memory that keeps nothing."""
+
+    run_block: RunBlock = staticmethod(run_block)
+    workers: int = 0
 
     def evaluations(self) -> EvaluationCache:
         """An empty cache."""
@@ -64,19 +82,3 @@ class Forgetful:
         """The value, computed."""
         del name, meter
         return compute()
-
-    def run_block(
-        self,
-        leg: Leg,
-        rung: Rung,
-        keys: tuple[jax.Array, ...],
-        *,
-        iterations: int,
-        meter: Meter,
-        adapting: bool,
-        points: Points,
-    ) -> Block:
-        """The block, run here and now."""
-        return run_block(
-            leg, rung, keys, iterations=iterations, meter=meter, adapting=adapting, points=points
-        )

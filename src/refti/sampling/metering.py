@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from threading import Lock
 from typing import Any
 
 from refti.draws.cost import NOTHING, Budget, Cost
+from refti.interruption import end_if_asked
 from refti.models.compiled import Compiled
+from refti.progress import compiling
 from refti.sampling.evaluation_cache import EvaluationCache
 
 
@@ -56,12 +59,14 @@ class Meter:
 
     def call(self, program: Any, *arguments: Any, **options: Any) -> Any:
         """The program's result; the call's time counts as compiling if it built a new one."""
+        end_if_asked()
         if self._root.exhausted:
             raise OutOfBudgetError
         if isinstance(program, Compiled):
             program = program.program_for(arguments[0])
         known, begun = program._cache_size(), time.perf_counter()
-        result = program(*arguments, **options)
+        with compiling() if known == 0 else nullcontext():
+            result = program(*arguments, **options)
         if program._cache_size() > known:
             self._add(Cost(0, 0, 0.0, time.perf_counter() - begun, 1))
         return result

@@ -32,6 +32,9 @@ class KeyStream(Enum):
     RESHAPED_DRAWS = 21, ("turn", "block")
     OTHER_KERNEL_WARM_UP = 25, ()
     OTHER_KERNEL_DRAWS = 26, ("block",)
+    FRESH_STARTS = 30, ()
+    FRESH_DRAWS = 31, ("block",)
+    REFERENCE_SHOWN = 32, ()
 
 
 @unique

@@ -21,10 +21,10 @@ def has_jumps(evaluate: ValueAndGradient, draws: np.ndarray, rng: np.random.Gene
     values, gradients = evaluate(points.reshape(-1, dim))
     values = values.reshape(points.shape[:2])
     slopes = np.einsum("wpd,wd->wp", gradients.reshape(points.shape), ways)
-    gains = np.diff(values, axis=1)
     width = fractions[1] - fractions[0]
     sides = width * slopes[:, 1:], width * slopes[:, :-1]
     with np.errstate(invalid="ignore"):
+        gains = np.diff(values, axis=1)
         off = np.abs(gains - 0.5 * (sides[0] + sides[1]))
         # Where the slope itself changes much from point to point, the sum of it proves nothing.
         doubt = np.abs(sides[0] - sides[1])

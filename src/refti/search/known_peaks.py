@@ -38,6 +38,12 @@ class KnownPeaks:
         """The log integrals [peak] about them by Laplace's approximation; NaN where unknown."""
         return np.where(self.is_curved, log_masses(self.heights, self.factors), np.nan)
 
+    @property
+    def widths(self) -> np.ndarray:
+        """How wide each is, as the root mean of its spreads in all directions in the logs."""
+        logs: np.ndarray = np.linalg.slogdet(self.factors)[1]
+        return np.exp(logs / self.x.shape[1])
+
     def with_top(
         self, x: np.ndarray, height: float, factor: np.ndarray, belongs_to: int | None
     ) -> KnownPeaks:

@@ -12,9 +12,10 @@ from refti.search.known_peaks import KnownPeaks
 from refti.search.mode import Mode, find_mode
 from refti.search.new_peaks import add_new_peaks
 from refti.search.peaks import Modes, pick_near_starts
+from refti.search.power import narrowest_found
 from refti.search.searched import Searched
 from refti.search.tuning import TUNING
-from refti.search.wanderers import NOWHERE, Counted, PriorChains, draw_flattened
+from refti.search.wanderers import Counted, PriorChains, Starts, draw_flattened, start_anywhere
 
 
 def find_modes(
@@ -42,7 +43,7 @@ def find_modes(
         return Modes(mode, starts, searched=Searched(0, 0, 0, 0))
     search = _Search(_only(mode, factor))
     near = pick_near_starts(starts)
-    search.send_out(counted, near, np.full(len(near), NOWHERE))
+    search.send_out(counted, start_anywhere(near))
     on_prior = None if prior is None else Counted(prior)
     _wander(search, counted, on_prior, starts[0], rng, evaluations)
     spent = counted.count + (0 if on_prior is None else on_prior.count)
@@ -55,7 +56,8 @@ class _Search:
 
     known: KnownPeaks
     ends: dict[int, int] = field(default_factory=dict)  # wanderers by the peak they came to
-    strangers: dict[int, int] = field(default_factory=dict)  # those of them from about another
+    # Those of them from about another peak, by the peak they came to and the reach they were from.
+    strangers: dict[int, np.ndarray] = field(default_factory=dict)
     from_prior: int = 0
     since_new: int = 0
     outside: int = 0  # wanderers that set out from outside the support, which is uphill to nothing
@@ -85,7 +87,9 @@ class _Search:
         if self.known.x.shape[1] > TUNING.curved_peaks:
             return False
         is_quiet = self.since_new >= TUNING.quiet * (self.arrived - self.from_prior)
-        return self.unseen_share > TUNING.unseen or not is_quiet or self.rarest < TUNING.rare
+        if self.unseen_share > TUNING.unseen or not is_quiet or self.rarest < TUNING.rare:
+            return True
+        return self.may_be_narrower
 
     @property
     def rarest(self) -> int:
@@ -93,20 +97,48 @@ class _Search:
 
         Where that is hardly any, it was found by luck, and others like it are likely to be missed.
         """
-        telling = self.known.with_mass(TUNING.telling_log_share)
-        # The first is known from the outset.
-        return min(
-            (self.strangers.get(int(peak), 0) for peak in telling if peak != 0), default=TUNING.rare
-        )
+        return min((int(met.sum()) for met in self._met()), default=TUNING.rare)
 
-    def send_out(self, evaluate: ValueAndGradient, x: np.ndarray, about: np.ndarray) -> int:
-        """How many of the points x[n, dim] were not lost, after new peaks were added.
+    @property
+    def may_be_narrower(self) -> bool:
+        """Whether the modes found are of widths down to what can be found, so that more are likely.
 
-        They were drawn about some peaks [n].
+        One more would be narrower than the narrowest by as much as that one is than the next.
+        Where wanderers also set out from the prior, how they found the modes tells more.
         """
+        if self.from_prior:
+            return False
+        kept = self.known.with_mass(TUNING.telling_log_share)
+        widths = np.sort(self.known.widths[kept[self.known.is_curved[kept]]])
+        if len(widths) < TUNING.modes_in_a_row:
+            return False
+        relative = widths[0] / widths[-1]
+        least = narrowest_found(self.since_new, self.known.x.shape[1])
+        return least is None or bool(relative ** (len(widths) / (len(widths) - 1)) < least)
+
+    @property
+    def reach_shares(self) -> np.ndarray:
+        """The share of wanderers at each reach: more where the rarest mode was met from.
+
+        They tell soonest whether it was met by luck, and come to what lies at its distance.
+        """
+        usual = np.array(TUNING.reach_shares)
+        met = min(self._met(), key=np.sum, default=np.zeros(1))[:-1]
+        if self.rarest >= TUNING.rare or met.sum() == 0:
+            return usual
+        return (1 - TUNING.to_the_rarest) * usual + TUNING.to_the_rarest * met / met.sum()
+
+    def _met(self) -> list[np.ndarray]:
+        """The strangers at every mode that counts but the first, which is known from the outset."""
+        telling = self.known.with_mass(TUNING.telling_log_share)
+        nobody = np.zeros(len(TUNING.reaches) + 1)
+        return [self.strangers.get(int(peak), nobody) for peak in telling if peak != 0]
+
+    def send_out(self, evaluate: ValueAndGradient, starts: Starts) -> int:
+        """How many of those who set out were not lost, after new peaks were added."""
         climbed = climb_together(
             evaluate,
-            x,
+            starts.x,
             factor=self.known.factors[0],
             iterations=TUNING.ascent_steps,
             arrived=self.known.recognise,
@@ -120,14 +152,19 @@ class _Search:
         at[away] = self.known.recognise(
             climbed.x[away], climbed.values[away], climbed.gradients[away]
         )
-        for peak, origin in zip(self.known.belongs_to[at[at >= 0]], about[at >= 0], strict=True):
+        came = at >= 0
+        came_to = self.known.belongs_to[at[came]]
+        for peak, origin, reach in zip(
+            came_to, starts.about[came], starts.reaches[came], strict=True
+        ):
             self.ends[int(peak)] = self.ends.get(int(peak), 0) + 1
             if peak != origin:
-                self.strangers[int(peak)] = self.strangers.get(int(peak), 0) + 1
+                met = self.strangers.setdefault(int(peak), np.zeros(len(TUNING.reaches) + 1))
+                met[reach] += 1  # the last counts those from no reach
         outside = int(np.sum(~np.isfinite(climbed.values)))
         lost = int(np.sum(at < 0)) - outside
         self.outside, self.lost = self.outside + outside, self.lost + lost
-        return len(x) - lost
+        return len(starts.x) - lost
 
 
 def _only(mode: Mode, factor: np.ndarray) -> KnownPeaks:
@@ -140,7 +177,7 @@ def _wander(
     search: _Search,
     evaluate: Counted,
     prior: Counted | None,
-    start: np.ndarray,
+    first: np.ndarray,
     rng: np.random.Generator,
     evaluations: int,
 ) -> None:
@@ -149,11 +186,11 @@ def _wander(
     They go in batches, by turns from the flattened density and from the prior. Those from the
     prior have far to climb, so they get more evaluations, but they need not be as many.
     """
-    chains = None if prior is None else PriorChains(prior, start, rng)
+    chains = None if prior is None else PriorChains(prior, first, rng)
     counts = [evaluate] if prior is None else [evaluate, prior]
     spent, sent = [evaluate.count, 0 if prior is None else prior.count], [0, 0]
     # In many dimensions few wanderers arrive at all.
-    share = TUNING.prior_share if len(start) <= TUNING.curved_peaks else 1.0
+    share = TUNING.prior_share if len(first) <= TUNING.curved_peaks else 1.0
     shares = (1.0, 0.0 if chains is None else share)
     while len(search.known) <= TUNING.most_peaks:
         allowed = evaluations * (TUNING.while_new if search.is_growing else 1.0)
@@ -169,16 +206,16 @@ def _wander(
         before = sum(one.count for one in counts)
         telling = search.telling
         if chains is not None and by_prior:
-            x = chains.draw(count)
-            about = np.full(len(x), NOWHERE)
+            starts = start_anywhere(chains.draw(count))
         else:
-            x, about = draw_flattened(search.known, search.known.with_mass(), count, rng)
-        arrived = search.send_out(evaluate, x, about)
+            centres = search.known.with_mass()
+            starts = draw_flattened(search.known, centres, count, rng, search.reach_shares)
+        arrived = search.send_out(evaluate, starts)
         search.from_prior += arrived if by_prior else 0
         search.since_new += 0 if by_prior else arrived
         if search.telling != telling:
             search.since_new = 0
-        sent[by_prior] += len(x)
+        sent[by_prior] += len(starts.x)
         spent[by_prior] += sum(one.count for one in counts) - before
 
 
@@ -197,6 +234,7 @@ def _gather(
         unseen_share=unseen,
         lost=search.lost,
         still_growing=search.is_growing or len(known) > TUNING.most_peaks,
+        narrowest=narrowest_found(search.since_new, known.x.shape[1]),
     )
     highest = kept[np.argmax(known.heights[kept])]
     mode = first if highest == 0 else find_mode(evaluate, known.x[highest])

@@ -30,6 +30,9 @@ class Searched:
             share of all points that lie below peaks not found yet (Good and Turing).
         lost: wanderers beside them that came to no peak, and so tell nothing.
         still_growing: whether peaks kept turning up when the search ended.
+        narrowest: width of the narrowest normal that would have been found, relative to the mode
+            that wanderers set out about, with as much mass and some spreads away from it; None
+            where that was not worked out.
         by_values: whether the density is known by its values alone, for which little is searched.
     """
 
@@ -40,6 +43,7 @@ class Searched:
     unseen_share: float = 0.0
     lost: int = 0
     still_growing: bool = False
+    narrowest: float | None = None
     by_values: bool = False
 
     @property
@@ -68,6 +72,11 @@ class Searched:
             f"of at least {of} would have been found with {TUNING.found_with:.0%} probability"
         )
         words = words.replace("95%", "95 %")
+        if self.narrowest is not None:
+            words += (
+                f", such as one with as much mass {TUNING.pictured_distance:g} spreads away if it "
+                f"is at least {self.narrowest:.2g} times as wide"
+            )
         if self.still_growing:
             words += "; new modes were still turning up when the search ended"
         return words + "."

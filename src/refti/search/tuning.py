@@ -17,7 +17,11 @@ class SearchTuning:
     compared_points: int = tuned(3, "starts at which the compiled gradient is compared")
     compared_directions: int = tuned(8, "random directions along which it is compared there")
     compared_step: float = tuned(1e-5, "of the differences it is compared with, relative to x")
-    compared_tolerance: float = tuned(1e-4, "of the gradient's size, that it may be off by")
+    compared_tolerance: float = tuned(
+        0.03,
+        "of the gradient's size, that it may be off by: a gradient through a coarse solver is off "
+        "by thousandths, which Metropolis steps correct; one worth refusing by all of it",
+    )
     beside: float = tuned(1e-3, "how far off a point a gradient is looked at again, relative to x")
 
     # One mode, by gradients.
@@ -66,16 +70,16 @@ class SearchTuning:
 
     # All modes.
     search_evaluations: int = tuned(
-        8000, "of a search for other modes by default: half of what the cheapest run costs …"
+        9000, "of a search for other modes by default: half of what the cheapest run costs …"
     )
-    search_evaluations_a_dimension: int = tuned(50, "… and as many more for every dimension")
+    search_evaluations_a_dimension: int = tuned(40, "… and as many more for every dimension")
     search_dimensions: int = tuned(200, "beyond which a dimension more adds no evaluations")
     efforts: tuple[tuple[str, float], ...] = tuned(
         (("quick", 0.25), ("default", 1.0), ("thorough", 10.0)),
         "times the default that a search may take, by what it is asked for",
     )
     prior_share: float = tuned(
-        4.0, "times as many evaluations go into wanderers from the prior, which have far to climb"
+        2.5, "times as many evaluations go into wanderers from the prior, which have far to climb"
     )
     most_from_prior: int = tuned(
         2000,
@@ -83,9 +87,12 @@ class SearchTuning:
         "of it is found",
     )
     rare: int = tuned(
-        12,
+        6,
         "wanderers that a mode must have been met by: where one was met by fewer, others that "
-        "hold as much are likely not to have been met at all",
+        "hold as much may well not have been met at all",
+    )
+    modes_in_a_row: int = tuned(
+        3, "from whose widths it is told how narrow one more would be, and whether it was missed"
     )
     while_new: float = tuned(
         10.0, "times its evaluations that a search may take while new modes keep turning up"
@@ -95,15 +102,36 @@ class SearchTuning:
     )
     quiet: float = tuned(0.5, "share of wanderers that must have come after the last new mode")
     most_peaks: int = tuned(1000, "after which a search ends: they may be without end")
+    pictured_distance: float = tuned(
+        15.0, "spreads between the modes by which the power of a search is pictured"
+    )
+    pictured_widths: tuple[float, float] = tuned(
+        (0.02, 0.95), "least and largest width of the mode in that picture"
+    )
+    picture_halvings: int = tuned(12, "of the range of widths: to a tenth of a per cent")
     found_with: float = tuned(0.95, "probability for which the smallest mode found is stated")
     near_starts: int = tuned(4, "starts beside the best that other modes are climbed to from")
     first_batch: int = tuned(64, "wanderers of the first batch, which tells what one costs")
     guessed_cost: float = tuned(10.0, "evaluations that one of them is taken to cost")
     least_batch: int = tuned(4, "wanderers for which it is not worth to go on")
     batch: int = tuned(512, "most wanderers at once")
-    flattenings: tuple[float, ...] = tuned(
-        (3.0, 10.0, 30.0, 100.0, 1000.0),
-        "T of the density to the power 1 / T that wanderers set out from",
+    reaches: tuple[float, ...] = tuned(
+        (4.0, 8.0, 14.0, 24.0, 45.0, 140.0),
+        "spreads of a mode off which wanderers set out: draws of the density to the power 1 / T, "
+        "T = reach^2 / dim, are about so far off …",
+    )
+    reach_shares: tuple[float, ...] = tuned(
+        (0.1, 0.2, 0.3, 0.25, 0.1, 0.05),
+        "… and the share of them at each: most where narrow modes in ten dimensions have any basin",
+    )
+    to_the_rarest: float = tuned(
+        0.5, "of the wanderers that set out at reaches from which a rare mode was met, while it is"
+    )
+    least_flattening: float = tuned(2.0, "T in many dimensions, where that is less")
+    by_flattened_mass: float = tuned(
+        0.7,
+        "of them, about a mode picked by its flattened mass, which is that of the wide ones; the "
+        "others about any mode alike",
     )
     along_one_parameter: float = tuned(
         0.25, "of them, widened along one parameter only: modes often differ in just one"
@@ -111,6 +139,7 @@ class SearchTuning:
     many_modes: int = tuned(3, "known modes from which on some wanderers set out from among them …")
     among_modes: float = tuned(0.4, "… as many of those on the flattened density …")
     among_width: float = tuned(1.2, "… and how wide, in standard deviations of the modes' places")
+    among_flattening: float = tuned(3.0, "T of the density about each such point")
     like_in_slope: float = tuned(
         0.2, "relative difference of slopes within which a climber is on the hill of a peak …"
     )
@@ -135,7 +164,7 @@ class SearchTuning:
     prior_chains: int = tuned(64, "chains on the prior, side by side")
     prior_spread: float = tuned(1.0, "spreads of the prior in which they set out about its mode")
     prior_step: float = tuned(0.6, "times dim^(-1/4), their first step")
-    prior_steps: int = tuned(4, "of a trajectory on the prior")
+    prior_steps: int = tuned(2, "of a trajectory on the prior")
     prior_moves_before: int = tuned(2, "trajectories before the first wanderers set out")
     prior_acceptance: float = tuned(0.8, "share of moves accepted, around which the step is kept")
     ascent_steps: int = tuned(150, "steps of those who climb; enough to tell one hill from another")

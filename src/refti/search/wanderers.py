@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from refti.models.model import ValueAndGradient
@@ -9,7 +11,7 @@ from refti.search.known_peaks import KnownPeaks
 from refti.search.mode import find_mode
 from refti.search.tuning import TUNING
 
-NOWHERE = -1  # the peak about which a wanderer set out that set out about none
+NOWHERE = -1  # the peak about which a wanderer set out that set out about none, and its reach
 
 
 class Counted:
@@ -27,10 +29,22 @@ class Counted:
         return self._evaluate(x)
 
 
+class Starts(NamedTuple):
+    """Points from which wanderers set out."""
+
+    x: np.ndarray  # [n, dim]
+    about: np.ndarray  # [n], the number of the peak about which each was drawn, or NOWHERE
+    reaches: np.ndarray  # [n], which of the reaches it was drawn at
+
+
 def draw_flattened(
-    known: KnownPeaks, centres: np.ndarray, count: int, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray]:
-    """Points x[n, dim] of the flattened density about some of the known peaks, and which [n].
+    known: KnownPeaks,
+    centres: np.ndarray,
+    count: int,
+    rng: np.random.Generator,
+    shares: np.ndarray | None = None,
+) -> Starts:
+    """Points of the flattened density about some of the known peaks, by the shares of reaches.
 
     The density to the power 1 / T is, about a peak, wider by the root of T. Most points are
     drawn from that Gaussian, for T of all sizes. In many dimensions its points lie on a far shell,
@@ -39,22 +53,52 @@ def draw_flattened(
     drawn from among them, for more of the same may lie there.
     """
     dim = known.x.shape[1]
-    chosen = rng.choice(centres, size=count)
-    widths = np.sqrt(rng.choice(TUNING.flattenings, size=count))
+    usual = np.array(TUNING.reach_shares)
+    which = rng.choice(len(usual), size=count, p=usual if shares is None else shares)
+    reaches = np.array(TUNING.reaches)[which]
+    flattenings = flattenings_of(reaches, dim)
+    chosen = _choose_centres(known, centres, flattenings, rng)
     noise = rng.normal(size=(count, dim))
     narrow = rng.random(count) < TUNING.along_one_parameter
     factors = known.factors[chosen]
-    u = np.where(narrow[:, None], noise, widths[:, None] * noise)
+    u = np.where(narrow[:, None], noise, np.sqrt(flattenings)[:, None] * noise)
     x = known.x[chosen] + np.einsum("nij,nj->ni", factors, u)
     axis = factors[np.arange(count), rng.integers(dim, size=count)]  # a row: one parameter
     drag = np.einsum("nij,nj->ni", factors, axis) / np.linalg.norm(axis, axis=1)[:, None]
-    shift = (narrow * widths * rng.normal(size=count))[:, None] * drag
+    shift = (narrow * reaches * rng.normal(size=count))[:, None] * drag
     x = np.asarray(x + shift)
     if len(centres) >= TUNING.many_modes:
         among = rng.random(count) < TUNING.among_modes
         x[among] = _draw_among(known, centres, int(among.sum()), rng)
         chosen = np.where(among, NOWHERE, chosen)
-    return x, chosen
+    return Starts(x, chosen, which)
+
+
+def start_anywhere(x: np.ndarray) -> Starts:
+    """Points x[n, dim] that were drawn about no peak and at no reach."""
+    return Starts(x, np.full(len(x), NOWHERE), np.full(len(x), NOWHERE))
+
+
+def flattenings_of(reaches: np.ndarray, dim: int) -> np.ndarray:
+    """The T of the density to the power 1 / T whose draws are about so far off, in spreads."""
+    return np.maximum(reaches**2 / dim, TUNING.least_flattening)
+
+
+def _choose_centres(
+    known: KnownPeaks, centres: np.ndarray, flattenings: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """The numbers [n] of the peaks about which points of so flat a density [n] are drawn.
+
+    Flattened, nearly all of the mass is that of wide peaks, and what lies far from those is seldom
+    near a narrow one. But a narrow one may have others of its kind beside it.
+    """
+    widths = np.linalg.slogdet(known.factors[centres])[1]
+    weights = known.heights[centres] / flattenings[:, None] + widths
+    # The largest of the log weights, each with Gumbel noise, is a pick by the weights.
+    by_mass = np.argmax(weights + rng.gumbel(size=weights.shape), axis=1)
+    alike = rng.integers(len(centres), size=len(flattenings))
+    picks = np.where(rng.random(len(flattenings)) < TUNING.by_flattened_mass, by_mass, alike)
+    return np.asarray(centres[picks])
 
 
 def _draw_among(
@@ -65,7 +109,7 @@ def _draw_among(
     pairs = rng.normal(size=(count, len(x))) / np.sqrt(len(x))
     about = x.mean(axis=0) + TUNING.among_width * pairs @ (x - x.mean(axis=0))
     factors = known.factors[rng.choice(centres, size=count)]
-    noise = np.sqrt(TUNING.flattenings[0]) * rng.normal(size=(count, x.shape[1]))
+    noise = np.sqrt(TUNING.among_flattening) * rng.normal(size=(count, x.shape[1]))
     return np.asarray(about + np.einsum("nij,nj->ni", factors, noise))
 
 

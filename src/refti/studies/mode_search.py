@@ -40,4 +40,4 @@ def points_about_a_mode(dim: int, count: int, seed: int = 0) -> np.ndarray:
     """Points x[n, dim] of the flattened density about a standard normal, as wanderers' starts."""
     one, eye = np.zeros(1), np.eye(dim)[None]
     known = KnownPeaks(np.zeros((1, dim)), one, eye, one == 0, np.zeros(1, dtype=int))
-    return draw_flattened(known, np.zeros(1, dtype=int), count, np.random.default_rng(seed))[0]
+    return draw_flattened(known, np.zeros(1, dtype=int), count, np.random.default_rng(seed)).x

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
@@ -9,6 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
 from refti.errors import SamplingError
+from refti.interruption import end_if_asked
 
 Job = TypeVar("Job")
 Made = TypeVar("Made")
@@ -16,6 +18,7 @@ Made = TypeVar("Made")
 # Processes share the processors already, so their linear algebra has one thread each.
 ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 SECONDS_BETWEEN_CALLS = 5.0
+SECONDS_BETWEEN_LOOKS = 0.25  # at whether the study was asked to end
 
 
 def run_in_processes(
@@ -58,10 +61,13 @@ def run_in_processes(
     try:
         for process in range(len(processes)):
             start_next(process)
+        called = time.monotonic()
         while running:
-            done, _ = wait(running, SECONDS_BETWEEN_CALLS, return_when=FIRST_COMPLETED)
-            if not done:
+            done, _ = wait(running, SECONDS_BETWEEN_LOOKS, return_when=FIRST_COMPLETED)
+            end_if_asked()
+            if time.monotonic() - called > SECONDS_BETWEEN_CALLS:
                 waiting()
+                called = time.monotonic()
             for future in done:
                 process, job = running.pop(future)
                 made = future.result()

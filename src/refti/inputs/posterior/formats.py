@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -11,6 +12,7 @@ import numpy as np
 
 from refti.errors import ModelError
 from refti.inputs.posterior.cmdstan import read_chains
+from refti.inputs.posterior.fits import find_fit
 
 if TYPE_CHECKING:
     import xarray
@@ -36,11 +38,12 @@ def read_draws(posterior: Posterior, wanted: Iterable[str]) -> dict[str, np.ndar
     Args:
         posterior: where the draws are: a dictionary of arrays, an xarray Dataset, what has such
             a one as its group "posterior" (ArviZ's InferenceData, an xarray DataTree), a netCDF
-            file of these, or the CSV files of CmdStan, one a chain.
+            file of these or their JSON file, the CSV files of CmdStan, one a chain, the folder
+            of one fit that holds them, or a fit of CmdStanPy.
         wanted: the names of the parameters.
     """
     names = list(wanted)
-    files = _find_files(posterior)
+    files = find_fit(posterior)
     if files is not None:
         return _read_files(files, names)
     dataset = _find_dataset(posterior)
@@ -65,20 +68,13 @@ def _read_files(files: Sequence[Path], names: Sequence[str]) -> dict[str, np.nda
         return {name: held[name] for name in names}
     if len(files) == 1 and files[0].suffix == ".nc":
         return _read_netcdf(files[0], names)
+    if len(files) == 1 and files[0].suffix == ".json":
+        return _read_json(files[0], names)
     raise ModelError(
-        "draws= takes CSV files of CmdStan (.csv, one a chain) or one netCDF file of an "
-        f"InferenceData (.nc); got {', '.join(file.name for file in files)}."
+        "draws= takes CSV files of CmdStan (.csv, one a chain), a folder of them, or one file of "
+        "an InferenceData (.nc or .json); got "
+        f"{', '.join(file.name for file in files)}."
     )
-
-
-def _find_files(posterior: Any) -> list[Path] | None:
-    """The files that are named, or None if this is no file or list of files."""
-    if isinstance(posterior, str | os.PathLike):
-        return [Path(posterior)]
-    is_list = isinstance(posterior, Sequence) and len(posterior) > 0
-    if is_list and all(isinstance(file, str | os.PathLike) for file in posterior):
-        return [Path(file) for file in posterior]
-    return None
 
 
 def _find_dataset(posterior: Any) -> xarray.Dataset | None:
@@ -116,6 +112,19 @@ def _read_netcdf(file: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
         raise ModelError(
             f'draws= names the file {file}, of which the group "posterior" cannot be read '
             f"({error}). Expected an InferenceData or DataTree saved as netCDF."
+        ) from error
+
+
+def _read_json(file: Path, names: Sequence[str]) -> dict[str, np.ndarray]:
+    """Draws [chain, draw, ...] from ArviZ's JSON, a group of lists by name."""
+    try:
+        held = json.loads(file.read_text(encoding="utf-8"))["posterior"]
+        _require_names(names, held, file.name)
+        return {name: _to_numbers(name, held[name]) for name in names}
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise ModelError(
+            f'draws= names the file {file}, of which the group "posterior" cannot be read '
+            f"({type(error).__name__}: {error}). Expected an InferenceData saved as JSON."
         ) from error
 
 

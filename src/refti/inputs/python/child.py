@@ -6,6 +6,7 @@ user's script again, and leaves no semaphores behind.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import pickle
@@ -101,10 +102,12 @@ class Child:
 
 def serve(descriptor: int) -> None:
     """What the process does: it takes the function, then calls it until nobody asks any more."""
-    # The process that asked hears of Ctrl-C and ends its children in good order.
+    # The process that asked hears of Ctrl-C, or its end, and ends its children in good order.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, args=(os.getppid(),), daemon=True).start()
-    with Connection(descriptor) as connection:
+    # A pipe that is broken says that nobody asks any more, and is no error.
+    with contextlib.suppress(BrokenPipeError), Connection(descriptor) as connection:
         try:
             call: Call = cloudpickle.loads(connection.recv_bytes())
         except Exception as error:  # told in words, instead of a process that is gone

@@ -49,6 +49,7 @@ class Workers:
         # Rungs run in threads; a function that is called here need know nothing of that.
         self._one_at_a_time = threading.Lock()
         weakref.finalize(self, _end_all, self._children)
+        _RUNNING.add(self)
 
     def __call__(self, batch: Batch, deadline: float | None = None) -> Answers:
         """The answers at all points of a batch, in order.
@@ -174,3 +175,12 @@ def _end_all(children: list[Child]) -> None:
     for child in children:
         child.end()
     children.clear()
+
+
+def end_all() -> None:
+    """Ends the processes of all workers there are."""
+    for workers in list(_RUNNING):
+        workers.close()
+
+
+_RUNNING: weakref.WeakSet[Workers] = weakref.WeakSet()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from refti.errors import ModelError
 from refti.inputs.stan.cache import cache_folder, cache_key, make_once
+from refti.inputs.stan.cache_care import bound_cache
 from refti.inputs.stan.compiler import find_compiler, run
 from refti.inputs.stan.program import Program, stan_version
 
@@ -51,6 +52,7 @@ class BridgeStan:
         def compile_into(fresh: Path) -> None:
             begin()
             self._compile(program, fresh)
+            bound_cache(folder)
 
         return make_once(folder, compile_into) / LIBRARY
 

@@ -9,7 +9,7 @@ import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from refti.errors import ModelError
@@ -18,46 +18,83 @@ COMPLETE = "complete"
 
 
 def cache_folder() -> Path:
-    """The folder that REFTI_CACHE names, or refti's in the user's cache.
+    """The folder that REFTI_CACHE names, or refti's in the user's cache, made if it is not there.
 
-    Raises ModelError if others can write to it, for what is in it is executed.
+    Raises ModelError if others own it or can write to it, for what is in it is executed.
     """
+    folder = cache_place()
+    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, exist_ok=True)
+    require_own(folder)
+    return folder
+
+
+def cache_place() -> Path:
+    """Where the cache is, or would be."""
     named = os.environ.get("REFTI_CACHE")
     above = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    folder = Path(named) if named else Path(above) / "refti"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder = folder / "stan"
-    folder.mkdir(mode=0o700, exist_ok=True)
-    found = folder.stat()
-    if found.st_uid != os.getuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise ModelError(
-            f"Compiled programs are kept in {folder}, which others can write to, so what is in it "
-            "cannot be executed. Make it yours alone (chmod 700), or set REFTI_CACHE to another."
-        )
-    return folder
+    return (Path(named) if named else Path(above) / "refti") / "stan"
+
+
+def require_own(*paths: Path) -> None:
+    """Raises ModelError if others own one of the files, or can write to it."""
+    for path in paths:
+        if is_foreign(path):
+            raise ModelError(
+                f"{path} is in the cache of compiled programs, and others own it or can write to "
+                f"it: what is in there may have been planted, and cannot be executed. Delete the "
+                f"whole cache, rm -r {cache_place()}, and it is made anew; closing it to others "
+                "by chmod would leave what they put there. Or set REFTI_CACHE to another folder."
+            )
+
+
+def is_foreign(path: Path) -> bool:
+    """Whether others own a file or can write to it, or whether it leads elsewhere."""
+    found = path.lstat()
+    writable = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return found.st_uid != os.getuid() or stat.S_ISLNK(found.st_mode) or bool(writable)
 
 
 def make_once(folder: Path, make: Callable[[Path], None]) -> Path:
     """The folder, with what `make` puts into it; made once, by whoever comes first.
 
     It is filled under another name and renamed when it is whole. A folder without its mark, or
-    whose files are not those of the mark, is made anew.
+    whose files have not the contents of the mark, is made anew.
+
+    Raises ModelError if others own a file in it or can write to it.
     """
-    if _is_whole(folder):
-        return folder
+    if is_whole(folder):
+        return _used(folder)
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with _locked(folder.with_name(f".{folder.name}.lock")):
-        if _is_whole(folder):
-            return folder
+        if is_whole(folder):
+            return _used(folder)
         filling = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
         try:
             make(filling)
+            for file in filling.iterdir():  # whatever the user's umask is
+                file.chmod(file.stat().st_mode & ~(stat.S_IWGRP | stat.S_IWOTH))
             (filling / COMPLETE).write_text(_contents(filling))
+            (filling / COMPLETE).chmod(0o600)
             shutil.rmtree(folder, ignore_errors=True)
             filling.rename(folder)
         finally:
             shutil.rmtree(filling, ignore_errors=True)
     return folder
+
+
+def is_whole(folder: Path) -> bool:
+    """Whether a folder has its mark and the contents that the mark tells of.
+
+    Raises ModelError if others own a file in it or can write to it.
+    """
+    if not folder.is_dir():
+        return False
+    require_own(folder.parent, folder, *folder.iterdir())
+    try:
+        return (folder / COMPLETE).read_text() == _contents(folder)
+    except OSError:
+        return False
 
 
 def cache_key(*parts: str | bytes) -> str:
@@ -69,6 +106,13 @@ def cache_key(*parts: str | bytes) -> str:
     return total.hexdigest()[:24]
 
 
+def _used(folder: Path) -> Path:
+    """The folder, with the time of its mark set to now: those used longest ago go first."""
+    with suppress(OSError):
+        os.utime(folder / COMPLETE)
+    return folder
+
+
 @contextmanager
 def _locked(lock: Path) -> Iterator[None]:
     with lock.open("w") as held:
@@ -76,14 +120,13 @@ def _locked(lock: Path) -> Iterator[None]:
         yield
 
 
-def _is_whole(folder: Path) -> bool:
-    try:
-        return (folder / COMPLETE).read_text() == _contents(folder)
-    except OSError:
-        return False
-
-
 def _contents(folder: Path) -> str:
-    """The names and sizes of the files that a folder was made with."""
+    """The names and digests of the files that a folder was made with."""
     files = sorted(file for file in folder.iterdir() if file.name != COMPLETE)
-    return "".join(f"{file.name} {file.stat().st_size}\n" for file in files)
+    return "".join(f"{file.name} {digest(file)}\n" for file in files)
+
+
+def digest(file: Path) -> str:
+    """The sha256 of a file."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()

@@ -1,4 +1,4 @@
-"""Data for a Stan program: from a dictionary or a JSON file, checked against its declarations."""
+"""Data for a Stan program, from a dictionary, JSON or an R dump, as its declarations want them."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from typing import Any
 import numpy as np
 
 from refti.errors import ModelError
+from refti.inputs.stan.dump import parse_dump
 from refti.inputs.stan.program import Program
+from refti.inputs.stan.sizes import size_faults
 
 Data = Mapping[str, Any] | str | Path | None
 
 
-def to_json(program: Program, data: Data) -> str:
+def to_json(program: Program, values: Mapping[str, Any]) -> str:
     """The data that the program declares, as Stan's JSON.
 
     Raises ModelError, with all their faults together, if they do not fit the declarations.
     """
-    values = _read(data)
     faults = []
     texts = {}
     for name, declared in program.data.items():
@@ -32,6 +33,8 @@ def to_json(program: Program, data: Data) -> str:
             texts[name] = _convert(values[name], declared)
         except (TypeError, ValueError) as error:
             faults.append(f"{name!r} must be {_describe(declared)}; got {error}.")
+    if not faults:
+        faults = size_faults(program.code.data, texts)
     if faults:
         there = ", ".join(map(str, values)) or "nothing"
         raise ModelError(
@@ -40,25 +43,39 @@ def to_json(program: Program, data: Data) -> str:
     return json.dumps(texts, allow_nan=False)
 
 
-def _read(data: Data) -> Mapping[str, Any]:
+def read_data(data: Data) -> Mapping[str, Any]:
+    """The data by name. Raises ModelError if they cannot be read."""
     if data is None:
         return {}
     if isinstance(data, Mapping):
         return data
     if not isinstance(data, str | Path):
         raise ModelError(
-            f"data= must be a dictionary, or the path of a JSON file; got {type(data).__name__}."
+            "data= must be a dictionary, or the path of a JSON file or an R dump; got "
+            f"{type(data).__name__}."
         )
     file = Path(data)
     try:
-        read = json.loads(file.read_text(encoding="utf-8"))
-    except OSError as error:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
         raise ModelError(f"data= {file} cannot be read: {error}.") from error
-    except ValueError as error:
+    try:
+        return parse_dump(text) if _is_dump(file, text) else _parse_json(file, text)
+    except (ValueError, RecursionError) as error:
         raise ModelError(
-            f"data= {file} is not JSON: {error}. Write it by json.dump, or in R by "
-            "cmdstanr::write_stan_json; R dump files are not read."
+            f"data= {file} is neither JSON nor an R dump: {error}. Write it by json.dump, or in R "
+            "by cmdstanr::write_stan_json."
         ) from error
+
+
+def _is_dump(file: Path, text: str) -> bool:
+    return file.suffix.lower() in (".r", ".rdump", ".dump") or (
+        "<-" in text and not text.lstrip().startswith("{")
+    )
+
+
+def _parse_json(file: Path, text: str) -> Mapping[str, Any]:
+    read = json.loads(text)
     if not isinstance(read, dict):
         raise ModelError(f"data= {file} must hold one JSON object; got {type(read).__name__}.")
     return read

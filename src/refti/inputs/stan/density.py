@@ -24,7 +24,7 @@ FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-pthread", "-w")
 VALUE, GRADIENT = "refti_value", "refti_gradient"
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["address"], meta_fields=[])
+@partial(jax.tree_util.register_dataclass, data_fields=["address", "offset"], meta_fields=[])
 @dataclass(frozen=True, eq=False)
 class StanDensity:
     """The density of a compiled program, behind an address.
@@ -33,13 +33,26 @@ class StanDensity:
     """
 
     address: Int[Array, " one"]
+    offset: Float[Array, ""]  # of the log density, such as the width of a uniform prior
 
     def log_density(self, x: Float[Array, " dim"]) -> Float[Array, ""]:
         """The log density at one point; JAX makes one call of a whole batch of them."""
-        return _log_density(self.address, x)
+        return _log_density(self.address, x) + self.offset
 
     def __reduce__(self) -> Any:
         raise TypeError("A density of compiled code belongs to its process; make the model anew.")
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["value"], meta_fields=[])
+@dataclass(frozen=True, eq=False)
+class PointDensity:
+    """The density of a program without parameters: one number."""
+
+    value: Float[Array, ""]
+
+    def log_density(self, x: Float[Array, " dim"]) -> Float[Array, ""]:
+        """The log density."""
+        return self.value + 0.0 * x.sum()
 
 
 @jax.custom_vjp
@@ -74,9 +87,11 @@ class BatchEvaluator:
         addresses = [library.function(name) for name in functions]
         self._address = self._batch.refti_evaluator(library.address, *addresses, library.dim)
 
-    def density(self) -> StanDensity:
-        """The density."""
-        return StanDensity(jnp.asarray([self._address], jnp.int64))
+    def density(self, offset: float = 0.0) -> StanDensity:
+        """The density, with an offset added to its logarithm."""
+        with jax.enable_x64(True):
+            address = jnp.asarray([self._address], jnp.int64)
+            return StanDensity(address, jnp.asarray(offset, jnp.float64))
 
     def rejections(self) -> Rejections | None:
         """The points rejected so far."""

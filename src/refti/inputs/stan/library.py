@@ -24,6 +24,8 @@ _SIGNATURES = {
         c_int,
         [c_void_p, c_bool, c_bool, _NUMBERS, _NUMBERS, c_void_p, _ERROR],
     ),
+    "bs_rng_construct": (c_void_p, [c_uint, _ERROR]),
+    "bs_rng_destruct": (c_int, [c_void_p]),
     "bs_param_unconstrain": (c_int, [c_void_p, _NUMBERS, _NUMBERS, _ERROR]),
     "bs_log_density": (
         c_int,
@@ -41,6 +43,7 @@ class Library:
         address: of the model.
         dim: the number of unconstrained coordinates.
         names: of the elements of all parameters, such as "beta.1", in the library's order.
+        all_names: the same with transformed parameters and generated quantities after them.
         unconstrained_names: of the unconstrained coordinates.
     """
 
@@ -62,6 +65,7 @@ class Library:
         self.address: int = address
         self.dim: int = self._library.bs_param_unc_num(address)
         self.names = _split(self._library.bs_param_names(address, False, False))
+        self.all_names = _split(self._library.bs_param_names(address, True, True))
         self.unconstrained_names = _split(self._library.bs_param_unc_names(address))
 
     def limit_solvers(self, most: int) -> None:
@@ -93,6 +97,24 @@ class Library:
             ):
                 self._text(error)
                 out[:] = np.nan
+        return values
+
+    def derive(self, x: np.ndarray, seed: int) -> np.ndarray:
+        """All that the program computes [n, value] at points x[n, dim]; NaN where it fails.
+
+        These are its parameters, transformed parameters and generated quantities, whose random
+        numbers come from the seed.
+        """
+        values = np.full((len(x), len(self.all_names)), np.nan)
+        error = c_void_p()
+        rng = self._library.bs_rng_construct(seed, byref(error))
+        for point, out in zip(np.ascontiguousarray(x, np.float64), values, strict=True):
+            if self._library.bs_param_constrain(
+                self.address, True, True, point, out, rng, byref(error)
+            ):
+                self._text(error)
+                out[:] = np.nan
+        self._library.bs_rng_destruct(rng)
         return values
 
     def unconstrain(self, values: np.ndarray) -> np.ndarray:

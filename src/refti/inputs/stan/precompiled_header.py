@@ -8,11 +8,13 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from refti.inputs.stan.cache import COMPLETE
+from refti.inputs.stan.cache import COMPLETE, digest, require_own
 from refti.inputs.stan.compiler import Compiler
 from refti.inputs.stan.tuning import TUNING
 
-FILES = ("precompiled.hpp", "program.hpp")
+FILES = ("precompiled.hpp", "program.hpp", "same_bits.hpp")
+
+DIGEST = "digest"
 
 
 @dataclass(frozen=True)
@@ -43,17 +45,30 @@ class PrecompiledHeader:
         those that come while it is made do.
         """
         ready = self.folder / "precompiled.hpp.gch"
-        if ready.exists() or self.compiler.kind != "gcc" or not self._is_worth_its_while():
-            return ready.exists()
+        if self._is_there(ready):
+            return True
+        if self.compiler.kind != "gcc" or not self._is_worth_its_while():
+            return False
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with (self.folder / ".lock").open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 fcntl.flock(lock, fcntl.LOCK_SH)
-                return ready.exists()
+                return self._is_there(ready)
             self._begin(ready, lock.fileno())
         return False
+
+    def _is_there(self, ready: Path) -> bool:
+        """Whether the header is there and is the one that was made.
+
+        Raises ModelError if others own it or can write to it: what it holds is compiled.
+        """
+        if not ready.exists():
+            return False
+        require_own(self.folder, *self.folder.iterdir())
+        mark = self.folder / DIGEST
+        return mark.exists() and mark.read_text().split()[:1] == [digest(ready)]
 
     def _is_worth_its_while(self) -> bool:
         built = sum(1 for _ in self.shared.glob(f"[!.]*/{COMPLETE}"))
@@ -66,8 +81,10 @@ class PrecompiledHeader:
         growing = ready.with_name(f".{ready.name}")
         command = [*self.compiler.command, *self.flags, "-x", "c++-header"]
         command += [str(self.folder / FILES[0]), "-o", str(growing)]
-        rename = ["mv", str(growing), str(ready)]
-        _run_in_background(f"{shlex.join(command)} && {shlex.join(rename)}", lock)
+        file, mark = shlex.quote(str(growing)), shlex.quote(str(self.folder / DIGEST))
+        summed = f"{{ sha256sum {file} || shasum -a 256 {file}; }} > {mark}"
+        rename = shlex.join(["mv", str(growing), str(ready)])
+        _run_in_background(f"umask 077; {shlex.join(command)} && {summed} && {rename}", lock)
 
 
 def _run_in_background(command: str, lock: int) -> None:

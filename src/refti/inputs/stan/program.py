@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from refti.errors import ModelError
 from refti.inputs.stan.compiler import run
-from refti.inputs.stan.priors import find_improper
+from refti.inputs.stan.factors import Code
+from refti.inputs.stan.modernise import modernise
 
 # stanc makes a namespace of this name, so it must not be a word of anybody's program.
 NAMESPACE = "refti_generated_stan_program"
+MAKE = ("--O1", f"--name={NAMESPACE}", "--print-cpp")
+PRINT = ("--auto-format", "--canonicalize=deprecations,parentheses,braces,includes")
 
 
 @dataclass(frozen=True)
@@ -27,9 +31,12 @@ class Program:
         generated: the C++ that stanc made of it.
         data: the type and the number of dimensions of each datum it declares.
         parameters: the same of each parameter.
-        text: the program.
+        text: the program, as it is compiled.
+        sha256: of the program as it was given.
         folder: where its includes are.
-        improper: the parameters that seem to have no prior.
+        code: the program as stanc prints it, includes and all, taken apart.
+        transformed: the names of its transformed parameters.
+        quantities: the names of its generated quantities.
     """
 
     name: str
@@ -37,39 +44,44 @@ class Program:
     data: Mapping[str, Mapping[str, Any]]
     parameters: Mapping[str, Mapping[str, Any]]
     text: str
+    sha256: str
     folder: Path | None
-    improper: tuple[str, ...] = ()
+    code: Code
+    transformed: tuple[str, ...] = ()
+    quantities: tuple[str, ...] = ()
 
 
-def read_program(program: str | Path, stanc: Path) -> Program:
-    """The program of a file, or of a text.
+def read_program(program: str | Path, stanc: Path, *, modern: bool = True) -> Program:
+    """The program of a file, or of a text; one that is not modern is converted first.
 
     Raises ModelError, in the words of stanc, if it is no program that has an evidence.
     """
     name, text, folder = _read_source(program)
-    with tempfile.TemporaryDirectory() as scratch:
-        file = Path(scratch) / "program.stan"
-        file.write_text(text, encoding="utf-8")
-        options = [f"--filename-in-msg={name}"]
-        if folder is not None:
-            options.append(f"--include-paths={folder}")
-        make = ("--O1", f"--name={NAMESPACE}", "--warn-pedantic", "--print-cpp")
-        generated, warned = _stanc(stanc, *make, *options, file)
-        facts = json.loads(_stanc(stanc, "--info", *options, file)[0])
+    sha256 = hashlib.sha256(text.encode()).hexdigest()
+    text = text if modern else modernise(text)
+    options = [f"--filename-in-msg={name}"]
+    if folder is not None:
+        options.append(f"--include-paths={folder}")
+    generated = _stanc(stanc, text, *MAKE, *options)
+    facts = json.loads(_stanc(stanc, text, "--info", *options))
+    code = Code(_stanc(stanc, text, *PRINT, *options))
     parameters = facts["parameters"]
-    if not parameters:
-        raise ModelError(
-            f"{name} has no parameters, so there is nothing to integrate. Expected a program with "
-            "a parameters block."
-        )
     odd = [key for key, known in parameters.items() if known["type"] != "real"]
     if odd:
         raise ModelError(
             f"{name} has parameters that are not real numbers or arrays of them: {', '.join(odd)} "
             "(complex or tuple). Declare their parts as real parameters."
         )
-    improper = tuple(find_improper(text, parameters, warned))
-    return Program(name, generated, facts["inputs"], parameters, text, folder, improper)
+    derived = (tuple(facts[block]) for block in ("transformed parameters", "generated quantities"))
+    return Program(
+        name, generated, facts["inputs"], parameters, text, sha256, folder, code, *derived
+    )
+
+
+def regenerate(program: Program, text: str, stanc: Path) -> Program:
+    """The program with the C++ of another text in the place of its own."""
+    generated = _stanc(stanc, text, *MAKE, f"--filename-in-msg={program.name}")
+    return replace(program, generated=generated)
 
 
 def _read_source(program: str | Path) -> tuple[str, str, Path | None]:
@@ -87,14 +99,17 @@ def _read_source(program: str | Path) -> tuple[str, str, Path | None]:
     return file.name, file.read_text(encoding="utf-8"), file.resolve().parent
 
 
-def _stanc(stanc: Path, *arguments: str | Path) -> tuple[str, str]:
-    """What stanc prints, and what it warns of. Raises ModelError if it refuses."""
-    command = [str(stanc), *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def _stanc(stanc: Path, text: str, *arguments: str) -> str:
+    """What stanc prints of a program. Raises ModelError if it refuses."""
+    with tempfile.TemporaryDirectory() as scratch:
+        file = Path(scratch) / "program.stan"
+        file.write_text(text, encoding="utf-8")
+        command = [str(stanc), *arguments, str(file)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip()
         raise ModelError(f"Stan does not accept the program.\n{said}{_remedy(said)}")
-    return done.stdout, done.stderr
+    return done.stdout
 
 
 def stan_version(stanc: Path) -> str:
@@ -108,7 +123,7 @@ def _remedy(said: str) -> str:
     if "old array syntax" in said:
         return (
             "\nPrograms written for Stan before 2.33 declare arrays as `real y[N]`; this Stan "
-            "reads `array[N] real y`."
+            "reads `array[N] real y`. Say modernise=True (--modernise) to have it converted."
         )
     if "cannot be integers" in said:
         return (

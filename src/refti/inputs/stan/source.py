@@ -2,24 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
+from typing import Any, Literal, get_args
 
 import jax
+import jax.numpy as jnp
+import numpy as np
 
 from refti import progress as reporters
 from refti.errors import ModelError, SettingsError
-from refti.inputs.stan.data import Data, to_json
-from refti.inputs.stan.density import BatchEvaluator, load_batch_library
+from refti.inputs.stan.cache import cache_place
+from refti.inputs.stan.data import Data, read_data, to_json
+from refti.inputs.stan.density import BatchEvaluator, PointDensity, load_batch_library
 from refti.inputs.stan.library import Library
+from refti.inputs.stan.origin import origin_of
+from refti.inputs.stan.prior_of import checked_prior, read_known, require_no_flat
 from refti.inputs.stan.program import Program, read_program
+from refti.inputs.stan.solver_note import solver_note
 from refti.inputs.stan.space import StanSpace
+from refti.inputs.stan.split import SWITCH, with_switch
 from refti.inputs.stan.toolchain import Toolchain, find_toolchain
 from refti.inputs.stan.tuning import TUNING
 from refti.models.model import Model
+from refti.models.quantities import Quantities
 from refti.models.recipe import Recipe, copy_arrays
 from refti.progress import Progress
+
+UniformPriors = Literal["keep", "normalise"]
 
 
 def from_stan(
@@ -28,6 +40,8 @@ def from_stan(
     *,
     prior: str | Path | None = None,
     check_prior: bool = True,
+    uniform_priors: UniformPriors = "keep",
+    modernise: bool = False,
     solver_limit: int = TUNING.solver_limit,
     progress: Progress | bool | None = None,
 ) -> Model:
@@ -37,58 +51,138 @@ def from_stan(
     transforms and with every constant: `y ~ normal(mu, sigma)` counts in full, exactly as
     `target += normal_lpdf(y | mu, sigma)` does. It is the priors' business to be normalised: a
     bound on a parameter that its distribution does not know of needs a truncation,
-    `tau ~ normal(0, 1) T[0, ];`, or a half-normal lacks its factor 2.
+    `tau ~ normal(0, 1) T[0, ];`, or a half-normal lacks its factor 2. Where the text of the
+    program tells by how much, the result has a note of it.
 
     Programs are compiled once and kept in the user's cache (REFTI_CACHE names another folder).
 
     Args:
         program: the path of the program, or its text.
-        data: a dictionary, or the path of a JSON file.
+        data: a dictionary, or the path of a JSON file or of an R dump.
         prior: a second program with the same parameters whose density is the prior alone, for
-            power posteriors; it is seen to integrate to one. A program cannot be taken apart.
-        check_prior: whether a program is refused in which a parameter seems to have no prior;
-            not done where `prior` is given.
+            power posteriors; it is seen to integrate to one.
+        check_prior: whether a program is refused in which a parameter has no prior. Where the text
+            does not tell that every prior integrates to one, the program is compiled with a switch
+            for its likelihood, and its prior is seen to do so by a run of its own. Not done where
+            `prior` is given.
+        uniform_priors: what becomes of parameters between two bounds that no statement speaks of:
+            "keep" counts them as the program does, a density of 1, and says in a note how far from
+            one its integral is; "normalise" divides by that.
+        modernise: whether a program in the syntax of Stan before 2.33 (`real y[N]`) is converted.
         solver_limit: how often one density may ask for the right-hand sides of its differential
             equations before it is stopped and counts as rejected. Far from the data solvers crawl,
             for minutes by Stan's own limit of a million steps from one time to the next. A result
             whose path meets this limit is not trusted. BridgeStan's libraries have only Stan's own.
         progress: as in `evidence`.
     """
-    if not (isinstance(solver_limit, int) and solver_limit > 0):
-        raise SettingsError(f"solver_limit must be a whole number above 0; got {solver_limit!r}.")
+    _require_settings(solver_limit, uniform_priors, check_prior, modernise)
     toolchain = find_toolchain()
-    programs = [read_program(p, toolchain.stanc) for p in (program, prior) if p is not None]
-    if check_prior and prior is None:
-        _require_priors(programs[0])
-    texts = [to_json(one, data) for one in programs]
+    programs = [
+        read_program(one, toolchain.stanc, modern=not modernise)
+        for one in (program, prior)
+        if one is not None
+    ]
+    values = read_data(data)
+    known = [read_known(one, values) for one in programs]
+    looks_at_prior = check_prior and prior is None
+    if looks_at_prior:
+        require_no_flat(programs[0], known[0])
+    texts = [to_json(one, values) for one in programs]
+    origin = origin_of(programs, data, texts, uniform_priors)
+    if looks_at_prior and known[0].priors.unclear and programs[0].parameters:
+        programs, texts = _split(programs[0], texts[0], toolchain)
     libraries = _build_all(programs, texts, toolchain, progress)
-    for one, library in zip(programs, libraries, strict=True):
-        if library.dim == 0:
-            raise ModelError(f"{one.name} has no parameters with these data (all of size zero).")
+    for library in libraries:
         library.limit_solvers(solver_limit)
+    recipe = _recipe(
+        program,
+        prior,
+        data,
+        check_prior=check_prior,
+        uniform_priors=uniform_priors,
+        modernise=modernise,
+        solver_limit=solver_limit,
+    )
+    if libraries[0].dim == 0:
+        return _point(libraries[0], toolchain, recipe, origin)
     space = StanSpace(libraries[0])
-    if len(libraries) > 1:
+    if prior is not None:
         _require_same_parameters(programs, space, StanSpace(libraries[1]))
-    with jax.enable_x64(True):
-        evaluators = [BatchEvaluator(library) for library in libraries]
-        densities = [evaluator.density() for evaluator in evaluators]
+    evaluators = [BatchEvaluator(library) for library in libraries]
+    sizes = known[0].measured(space)
+    normalised = sizes.normalised(uniform_priors)
+    own = None
+    if len(libraries) > 1 and prior is None:
+        own = checked_prior(programs[0], known[0], sizes, evaluators[1], space)
+    elif len(libraries) > 1:
+        own = evaluators[1].density(known[-1].measured(space).normalised(uniform_priors))
     return Model.assembled(
         space,
-        densities[0],
-        prior=densities[1] if len(densities) > 1 else None,
+        evaluators[0].density(normalised),
+        prior=own,
         source=toolchain.name,
         rejections=evaluators[0].rejections,
         limits={"solver_limit": solver_limit},
-        recipe=_recipe(programs, data, check_prior=check_prior, solver_limit=solver_limit),
-    )
+        recipe=recipe,
+        origin=origin,
+        notes=[*sizes.notes(uniform_priors), *solver_note(programs[0].code)],
+    ).with_quantities(Quantities(derived=space.derived_all))
 
 
-def _recipe(programs: list[Program], data: Data, **settings: int) -> Recipe:
+def _require_settings(
+    solver_limit: Any, uniform_priors: Any, check_prior: Any, modernise: Any
+) -> None:
+    """Raises SettingsError if an option has a value that it cannot have."""
+    if not (isinstance(solver_limit, int) and solver_limit > 0):
+        raise SettingsError(f"solver_limit must be a whole number above 0; got {solver_limit!r}.")
+    if uniform_priors not in get_args(UniformPriors):
+        raise SettingsError(
+            f"uniform_priors= must be one of {get_args(UniformPriors)}; got {uniform_priors!r}."
+        )
+    for name, value in (("check_prior", check_prior), ("modernise", modernise)):
+        if not isinstance(value, bool):
+            raise SettingsError(f"{name}= must be True or False; got {value!r}.")
+
+
+def _split(program: Program, text: str, toolchain: Toolchain) -> tuple[list[Program], list[str]]:
+    """The program and its prior alone: one that is compiled once, and two sets of data for it."""
+    switched = with_switch(program, toolchain.stanc)
+    texts = [_with_datum(text, SWITCH, value) for value in (1, 0)]
+    return [switched, switched], texts
+
+
+def _with_datum(text: str, name: str, value: int) -> str:
+    start = text.rstrip().removesuffix("}")
+    comma = ", " if start.strip() != "{" else ""
+    return f'{start}{comma}"{name}": {value}}}'
+
+
+def _point(
+    library: Library, toolchain: Toolchain, recipe: Recipe, origin: Mapping[str, Any]
+) -> Model:
+    """The model of a program without parameters: its density is its evidence."""
+    with jax.enable_x64(True):
+        value = jnp.asarray(library.log_density(np.zeros(0)))
+    space = StanSpace(library)
+    return Model.assembled(
+        space,
+        PointDensity(value),
+        source=toolchain.name,
+        recipe=recipe,
+        origin=origin,
+    ).with_quantities(Quantities(derived=space.derived_all))
+
+
+def _recipe(program: str | Path, prior: str | Path | None, data: Data, **settings: Any) -> Recipe:
     """How the model is made again; files are named by their whole paths."""
-    texts = [one.text if one.folder is None else one.folder / one.name for one in programs]
     kept = Path(data).resolve() if isinstance(data, str | Path) else copy_arrays(data)
-    prior = {"prior": texts[1]} if len(texts) > 1 else {}
-    return Recipe(f"{__name__}:from_stan", (texts[0], kept), {**prior, **settings})
+    priors = {} if prior is None else {"prior": _whole_path(prior)}
+    return Recipe(f"{__name__}:from_stan", (_whole_path(program), kept), {**priors, **settings})
+
+
+def _whole_path(program: str | Path) -> str | Path:
+    is_text = isinstance(program, str) and ("\n" in program or "{" in program)
+    return program if is_text else Path(program).resolve()
 
 
 def _build_all(
@@ -99,23 +193,11 @@ def _build_all(
     with reporters.reporting(progress) as report, ThreadPoolExecutor(1) as beside:
         native = beside.submit(load_batch_library)
         for one, text in zip(programs, data, strict=True):
-            begin = partial(report, f"compiling {one.name} (half a minute the first time)", 0, 1)
+            stage = f"compiling {one.name} (half a minute the first time; kept in {cache_place()})"
+            begin = partial(report, stage, 0, 1)
             libraries.append(Library(toolchain.build(one, begin), text))
         native.result()
     return libraries
-
-
-def _require_priors(program: Program) -> None:
-    """Raises ModelError if a parameter seems to have no prior."""
-    if program.improper:
-        names = ", ".join(program.improper)
-        raise ModelError(
-            f"{program.name} gives no prior to {names}. A flat prior over an unbounded range is "
-            "improper, and with it the evidence does not exist. Add a proper prior for each, such "
-            "as `mu ~ normal(0, 10);`. If the program has one in a form that was not recognised, "
-            "give prior=, a program of the prior alone, which is seen to integrate to one, or say "
-            "check_prior=False."
-        )
 
 
 def _require_same_parameters(programs: list[Program], one: StanSpace, other: StanSpace) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from refti.errors import ModelError
 from refti.inputs.stan.library import Library
+from refti.inputs.stan.tuning import TUNING
 from refti.models.space import Parameter, Space
 
 
@@ -26,6 +27,21 @@ class StanSpace(Space):
         """The parameters' values [n, *shape] at unconstrained coordinates x[n, dim]."""
         values = self._library.constrain(x)
         return {name: values[:, places] for name, places in self._places.items()}
+
+    def derived_all(self, x: np.ndarray) -> dict[str, np.ndarray]:
+        """Transformed parameters and generated quantities [n, *shape] at points x[n, dim].
+
+        Those that would fill the memory are left out, the largest first.
+        """
+        places = _places(self._library.all_names)
+        wanted = sorted(set(places) - set(self.parameters), key=lambda name: places[name].size)
+        most = TUNING.most_derived // max(1, len(x))
+        sizes = np.cumsum([places[name].size for name in wanted])
+        kept = {name for name, size in zip(wanted, sizes, strict=True) if size <= most}
+        if not kept:
+            return {}
+        values = self._library.derive(x, seed=0)
+        return {name: values[:, where] for name, where in places.items() if name in kept}
 
     def unconstrain_all(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
         """The coordinates x[n, dim] of values [n, *shape].

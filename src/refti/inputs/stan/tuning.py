@@ -21,6 +21,33 @@ class StanTuning:
         "right-hand sides of differential equations that one density may ask for: tens of times "
         "what solvers take near most data, and some hundredths of a second",
     )
+    coarse_tolerance: float = tuned(
+        2e-6, "of a solver, above which it is told: Stan's own is 1e-6 or finer"
+    )
+    most_cache_megabytes: float = tuned(
+        3000.0, "of compiled programs, 2 to 20 each, and of the header of 800 beside them"
+    )
+    kept_seconds: float = tuned(
+        3600.0, "for which a program is kept after its use, however large the cache is"
+    )
+    most_derived: int = tuned(
+        50_000_000,
+        "numbers of transformed parameters and generated quantities in a result: 400 MB",
+    )
+    flat_starts: int = tuned(2, "random points, beside 0, from which a prior is followed far out")
+    flat_decades: int = tuned(
+        12, "powers of ten to which a prior is followed: normal(0, 1e6) falls by then"
+    )
+    flat_rate: float = tuned(
+        1.02, "power of the distance by which a prior must fall: at 1 its integral is infinite"
+    )
+    flat_step: float = tuned(1e-4, "step of the differences that tell a prior's curvature")
+    flat_curvature: float = tuned(
+        1e-7, "curvature, relative to the largest, that counts as none: that of rounding"
+    )
+    farthest_oblique: float = tuned(
+        1e6, "distance along directions between coordinates, beyond which their rounding shows"
+    )
 
 
 TUNING = StanTuning()

@@ -10,12 +10,20 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from refti.inputs.stan.cache import cache_folder, cache_key, make_once
+from refti.inputs.stan.cache_care import bound_cache
 from refti.inputs.stan.compiler import Compiler, find_compiler, processor
 from refti.inputs.stan.precompiled_header import PrecompiledHeader
 from refti.inputs.stan.program import Program, stan_version
 
 NATIVE = Path(__file__).parent / "native"
-SOURCES = ("core.cpp", "generated.cpp", "precompiled.hpp", "program.hpp", "solvers.hpp")
+SOURCES = (
+    "core.cpp",
+    "generated.cpp",
+    "precompiled.hpp",
+    "program.hpp",
+    "same_bits.hpp",
+    "solvers.hpp",
+)
 LIBRARY = "program.so"
 LIBRARIES = ("tbb", "sundials_cvodes", "sundials_idas", "sundials_kinsol", "sundials_nvecserial")
 FLAGS = (
@@ -28,6 +36,9 @@ FLAGS = (
     "-D_REENTRANT",
     "-DSTAN_THREADS",
     "-DBOOST_DISABLE_ASSERTS",
+    # An assertion of Eigen ends the process: `[normal_lpdf(...), ...]` of which an element rejects
+    # its point leaves a row vector half filled, which is one. Stan checks indices by itself.
+    "-DEIGEN_NO_DEBUG",
 )
 # Only gcc makes the statics of templates unique to the process, so that libraries would share them.
 FLAGS_OF = {"gcc": ("-fno-gnu-unique",), "clang": ()}
@@ -71,6 +82,7 @@ class Wheel:
         def compile_into(fresh: Path) -> None:
             begin()
             self._compile(program, shared, fresh)
+            bound_cache(folder)
 
         return make_once(folder, compile_into) / LIBRARY
 

@@ -16,6 +16,7 @@ from refti.paper.covid.cases import Cases
 from refti.paper.covid.model import FIRST_HALF_YEAR, VARIANTS, variant_as_printed
 from refti.paper.covid.renewal import expected_cases, rate_of_mean
 from refti.paper.report.page import BLUE, GREY, ORANGE, RED, subplots
+from refti.reports import ON_A_CELL
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -59,7 +60,16 @@ def heatmaps(
             pale = abs(values[i, j]) < 3.5
             text = "0" if i == j else f"{values[i, j]:+.1f}\n±{errors[i, j]:.2f}"
             colour = "black" if pale else "white"
-            panel.text(j, i, text, ha="center", va="center", color=colour, fontsize=7.5)
+            panel.text(
+                j,
+                i,
+                text,
+                ha="center",
+                va="center",
+                color=colour,
+                fontsize=7.5,
+                gid=ON_A_CELL,
+            )
         panel.set_xticks(range(len(known)), known, rotation=45, ha="right")
         panel.set_yticks(range(len(known)), known)
         panel.set_xlabel("over this model")

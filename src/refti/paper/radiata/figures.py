@@ -24,7 +24,7 @@ LOOKS = {
     "density": (page.BLUE, "o", "-", "M1, density"),
     "adjusted_density": (page.ORANGE, "s", "--", "M2, adjusted density"),
 }
-EXACT = {"color": "black", "linestyle": ":", "linewidth": 1.5}
+EXACT = {"color": page.INK, "linestyle": ":", "linewidth": 1.5}
 ITERATIONS = 1500
 METHODS_SHOWN = ("Laplace, sampled covariance", "Referenced TI", "PP100")
 

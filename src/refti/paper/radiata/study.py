@@ -57,9 +57,9 @@ def _holds(factors: dict[str, Sample], log_z: dict[str, dict[str, Sample]], runs
 def _estimates(runs: Runs) -> str:
     repeated = runs.referenced["density"]
     return (
-        "Figure 4. (a, b) log z from the first iterations of every rung, those of all chains "
-        "counted together, by referenced TI and by power posteriors on 100 rungs, as far as it "
-        "lies within 0.3 of the exact value. (c, d) "
+        "The paper's Figure 4. (a, b) log z from the first iterations of every rung, those of all "
+        "chains counted together, by referenced TI and by power posteriors on 100 rungs, as far as "
+        "it lies within 0.3 of the exact value. (c, d) "
         f"{len(repeated)} runs of each method as points, with mean and standard deviation beside "
         f"them; a run of referenced TI keeps {repeated[0].draws[0].delta.size:,} draws, one of "
         f"PP100 {runs.hundred['density'][0].draws[0].delta.size:,}, and Laplace uses the posterior "
@@ -83,10 +83,10 @@ WHY = (
     "needs the fewest stays."
 )
 INTEGRANDS = (
-    "Figure 3. Mean of Δ at each rung with two standard errors, and the spline that is integrated: "
-    "(a) from model to model, (b) from a Gaussian of sampled covariance, (c) from the prior on 11 "
-    "equal rungs and (d) on 100 rungs at (i/99)^5. Dotted in (c) and (d): exact. Between the first "
-    "two rungs of (c) the spline misses the curve; at λ = 0 the power posteriors stand at the "
-    "prior's mean log likelihood, below -700. Near it the spline of (d) swings beyond the figure, "
-    "on stretches of λ too short to matter."
+    "The paper's Figure 3. Mean of Δ at each rung with two standard errors, and the spline that is "
+    "integrated: (a) from model to model, (b) from a Gaussian of sampled covariance, (c) from the "
+    "prior on 11 equal rungs and (d) on 100 rungs at (i/99)^5. Dotted in (c) and (d): exact. "
+    "Between the first two rungs of (c) the spline misses the curve; at λ = 0 the power posteriors "
+    "stand at the prior's mean log likelihood, below -700. Near it the spline of (d) swings beyond "
+    "the figure, on stretches of λ too short to matter."
 )

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-import base64
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import refti
 from refti.paper.report.findings import Figure, Findings
+from refti.reports import (
+    FigureShown,
+    StyleSheet,
+    TableShown,
+    page_style,
+    render,
+    require_packages,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -20,17 +25,13 @@ PAGE = "report.html"
 # Okabe and Ito's colours, which people who do not tell red from green can tell apart.
 BLUE, ORANGE, GREEN, RED = "#0072B2", "#E69F00", "#009E73", "#D55E00"
 PURPLE, SKY, GREY = "#CC79A7", "#56B4E9", "#767676"
+INK = "#1A1A1A"  # what is black on paper, and white on a dark screen
 COLOURS = (BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY)
 
 
 def need_drawing() -> None:
     """Raises, before any compute, where the packages that draw are missing."""
-    missing = [name for name in ("matplotlib", "jinja2") if find_spec(name) is None]
-    if missing:
-        raise refti.SettingsError(
-            f"The figures and the report need {' and '.join(missing)}. Install them with: "
-            'pip install "refti[report]"'
-        )
+    require_packages("matplotlib", "jinja2")
 
 
 @contextmanager
@@ -48,9 +49,9 @@ def style() -> Iterator[None]:
         "font.size": 10,
         "legend.frameon": False,
         "figure.constrained_layout.use": True,
-        "svg.hashsalt": "refti",
     }
-    with matplotlib.rc_context(settings):
+    with page_style():
+        matplotlib.rcParams.update(settings)
         yield
 
 
@@ -64,25 +65,32 @@ def subplots(rows: int = 1, columns: int = 1, *, size: tuple[float, float]) -> t
 
 def write(folder: Path, findings: Findings) -> Path:
     """Writes an example's files, and returns the address of its page."""
-    from jinja2 import Environment, PackageLoader
-
     folder.mkdir(parents=True, exist_ok=True)
     for table in findings.tables:
         (folder / f"{table.name}.csv").write_text(table.csv(), encoding="utf-8")
-    shown = [{"caption": f.caption, "image": _drawn(folder, f)} for f in findings.figures]
-    environment = Environment(loader=PackageLoader("refti.paper.report", "."), autoescape=True)
-    page = environment.get_template("page.html").render(findings=findings, figures=shown)
+    sheet = StyleSheet()
+    page = render(
+        "study.html",
+        sheet,
+        title=findings.title,
+        verdict=findings.holds,
+        trusted=findings.trusted,
+        sections=[("What the paper says", findings.says), ("Why they differ", findings.why)],
+        figures=[_drawn(folder, figure, sheet) for figure in findings.figures],
+        tables=[TableShown(t.columns, t.rows, t.title, t.notes) for t in findings.tables],
+    )
     (folder / PAGE).write_text(page, encoding="utf-8")
     return folder / PAGE
 
 
-def _drawn(folder: Path, figure: Figure) -> str:
-    """Draws a figure into its files; returns it as an address that holds the image itself."""
+def _drawn(folder: Path, figure: Figure, sheet: StyleSheet) -> FigureShown:
+    """Draws a figure into its files, and into the page."""
     with style():
         drawing = figure.draw()
-        vector, pixels = io.BytesIO(), io.BytesIO()
-        drawing.savefig(vector, format="svg", metadata={"Date": None})
-        drawing.savefig(pixels, format="png", dpi=150)
-    (folder / f"{figure.name}.svg").write_bytes(vector.getvalue())
-    (folder / f"{figure.name}.png").write_bytes(pixels.getvalue())
-    return f"data:image/png;base64,{base64.b64encode(pixels.getvalue()).decode()}"
+        shown = sheet.embed(drawing, alt=figure.caption)
+        # By themselves, figures stand on paper.
+        for form, options in (("svg", {"metadata": {"Date": None}}), ("png", {"dpi": 150})):
+            written = io.BytesIO()
+            drawing.savefig(written, format=form, facecolor="white", **options)
+            (folder / f"{figure.name}.{form}").write_bytes(written.getvalue())
+    return FigureShown(figure.name, figure.caption, shown, None)

@@ -32,24 +32,34 @@ class Work:
 
     def evidence(self, name: str, model: refti.Model, **settings: Any) -> refti.Evidence:
         """The evidence of a model, kept under a name."""
-        return refti.evidence(
+        result = refti.evidence(
             model,
             store=self.folder / "runs" / name,
             progress=self._told(name),
             **{"seed": self.seed} | settings,
         )
+        _require_end(result)
+        return result
 
     def log_bayes_factor(
         self, name: str, first: refti.Model, second: refti.Model, **settings: Any
     ) -> refti.LogRatio:
         """The log Bayes factor of two models by the path between them, kept under a name."""
-        return refti.log_bayes_factor(
+        result = refti.log_bayes_factor(
             first,
             second,
             store=self.folder / "runs" / name,
             progress=self._told(name),
             **{"seed": self.seed} | settings,
         )
+        _require_end(result)
+        return result
 
     def _told(self, name: str) -> Progress:
         return lambda stage, done, total: self.report(f"{name}: {stage}", done, total)
+
+
+def _require_end(result: refti.Evidence | refti.LogRatio) -> None:
+    """Raises KeyboardInterrupt if the run was interrupted: the user wants all of it to end."""
+    if result.found.get("ended") == "interrupted":
+        raise KeyboardInterrupt

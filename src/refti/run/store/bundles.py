@@ -85,12 +85,13 @@ class Bundles:
     def refresh(self) -> None:
         """Takes in what others have added."""
         for file in sorted(self.folder.glob("*.json")):
-            if file.stem in self.receipts or file.name.startswith("."):
+            known = file.stem in self.receipts or file.name in {d.file for d in self.damaged}
+            if known or file.name.startswith("."):
                 continue
             try:
                 receipt = read_receipt(file)
             except StoreError as error:
-                self._note(Damage(file.name, str(error)))
+                self.damaged.append(Damage(file.name, str(error)))
                 continue
             self.receipts[file.stem] = receipt
             for entry in receipt.entries:
@@ -123,7 +124,8 @@ class Bundles:
 
     def forget(self, stem: str, reason: str) -> None:
         """Removes a bundle that cannot be used, whose contents are then computed again."""
-        self._note(Damage(f"{stem}.zip", reason))
+        if stem not in {Path(damage.file).stem for damage in self.damaged}:
+            self.damaged.append(Damage(f"{stem}.zip", reason))
         for suffix in (".json", ".zip"):
             (self.folder / f"{stem}{suffix}").unlink(missing_ok=True)
         receipt = self.receipts.pop(stem, None)
@@ -131,14 +133,15 @@ class Bundles:
             if self._where.get(entry.name, ("",))[0] == stem:
                 del self._where[entry.name]
 
+    def drop_damaged(self) -> None:
+        """Removes every bundle that is not as it was written, whether or not it would be read."""
+        for damage in [*self.damaged, *self._unreadable()]:
+            self.forget(Path(damage.file).stem, damage.reason)
+
     def verify(self) -> Iterator[Damage]:
         """Every file that is not as it was written, whether or not a run would read it."""
         yield from self.damaged
-        for stem in sorted(self.receipts):
-            try:
-                self._contents(stem)
-            except StoreError as error:
-                yield Damage(f"{stem}.zip", str(error))
+        yield from self._unreadable()
         known = {f"{stem}{suffix}" for stem in self.receipts for suffix in (".zip", ".json")}
         told = {one.file for one in self.damaged}
         for file in sorted(self.folder.iterdir()):
@@ -158,14 +161,26 @@ class Bundles:
             total.update(f"{name} {self._where[name][1].sha256}\n".encode())
         return total.hexdigest()
 
+    def entry(self, name: str) -> Entry:
+        """What is known of a content that is there."""
+        return self._where[name][1]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._where
+
+    def _unreadable(self) -> list[Damage]:
+        found = []
+        for stem in sorted(self.receipts):
+            try:
+                self._contents(stem)
+            except StoreError as error:
+                found.append(Damage(f"{stem}.zip", str(error)))
+        return found
+
     def _contents(self, stem: str) -> dict[str, bytes]:
         if self._payload[0] != stem:
             self._payload = stem, _unpack(self.folder / f"{stem}.zip", self.receipts[stem])
         return self._payload[1]
-
-    def _note(self, damage: Damage) -> None:
-        if damage not in self.damaged:
-            self.damaged.append(damage)
 
 
 def read_receipt(file: Path) -> Receipt:

@@ -23,7 +23,7 @@ SECONDS_BETWEEN_LOOKS = 0.2  # at whether another process has let go of a run
 
 def require_usable(path: Any) -> Path:
     """The folder, which may be new. Raises StoreError if a run cannot be kept in it."""
-    if not isinstance(path, str | os.PathLike) or not str(path):
+    if not isinstance(path, str | os.PathLike) or not str(path) or "\0" in str(path):
         raise StoreError(
             f"store= must be the path of a directory, such as 'runs/m1'; got {path!r}."
         )
@@ -33,7 +33,7 @@ def require_usable(path: Any) -> Path:
             raise StoreError(
                 f"{folder} exists and holds no refti run. Choose an empty or new directory."
             )
-    except (OSError, ValueError) as error:  # a name that is too long, or has a zero byte
+    except OSError as error:  # a name that is too long
         raise StoreError(f"{str(path)!r} cannot be a directory: {error}.") from error
     above = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not os.access(above, os.W_OK | os.X_OK):

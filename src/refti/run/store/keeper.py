@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from threading import RLock
 from typing import Any
@@ -25,9 +25,21 @@ class Keeper:
     to the same bits. A disk that is full costs the files and not the run: `trouble` says so.
     """
 
-    def __init__(self, folder: Path, bundles: Bundles) -> None:
+    def __init__(
+        self, folder: Path, bundles: Bundles, *, unread: Collection[str] | None = None
+    ) -> None:
+        """Takes the run's folder and its bundles.
+
+        Args:
+            folder: of the run.
+            bundles: what is there.
+            unread: names that are to be computed again, whose bytes are then compared; nothing is
+                written if it is given.
+        """
         self.folder = folder
         self.bundles = bundles
+        self.compared: dict[str, bool] = {}
+        self._unread = unread
         self.trouble: str | None = None
         self.tally: Callable[[], Mapping[str, Any]] = dict
         self.probes: np.ndarray | None = None
@@ -50,20 +62,27 @@ class Keeper:
     def find(self, name: str) -> tuple[Entry, bytes] | None:
         """What was kept under a name, if anything."""
         with self._lock:
-            if name in self._known:
-                return self._known[name]
-            damaged = len(self.bundles.damaged)
-            found = self.bundles.find(name)
-            for damage in self.bundles.damaged[damaged:]:
-                log_event(self.folder, "damaged", file=damage.file, reason=damage.reason)
-            return found
+            if self._unread is not None and name in self._unread:
+                return None
+            return self._known.get(name) or self.bundles.find(name)
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether something that was kept must be computed again, such as what is damaged."""
+        return self._unread is not None or len(self.bundles.damaged) > 0
 
     def keep(
         self, name: str, content: bytes, *, gradients: int, densities: int, seconds: float
     ) -> None:
-        """Keeps bytes under a name that nothing is kept under yet."""
+        """Keeps bytes under a name, if nothing is kept under it yet."""
         entry = Entry(name, sha256(content), gradients, densities, seconds)
         with self._lock:
+            if self._unread is not None:
+                if name in self._unread:
+                    self.compared[name] = self.bundles.entry(name).sha256 == entry.sha256
+                return
+            if name in self._known or name in self.bundles:
+                return
             self._waiting.append((entry, content))
             self._known[name] = entry, content
             if time.monotonic() - self._since > STORE.seconds_a_bundle:

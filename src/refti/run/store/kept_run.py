@@ -14,7 +14,8 @@ from refti.errors import RefTIError, StoreError
 from refti.progress import Progress
 from refti.results.files import write_json
 from refti.results.result import Evidence, LogRatio
-from refti.results.saved import load, save_result
+from refti.results.saved import load
+from refti.results.saving import digest_of, save_result
 from refti.run.problem import Problem
 from refti.run.store.bundles import Bundles, remove_leftovers
 from refti.run.store.directory import (
@@ -70,12 +71,11 @@ class KeptRun:
             # A spent budget is a setting's own end, but an interrupted run is gone on with.
             if ended == Ended.INTERRUPTED.value:
                 shutil.rmtree(self.folder / UNFINISHED, ignore_errors=True)
-                save_result(result, self.folder / UNFINISHED)
+                result.save(self.folder / UNFINISHED)
             else:
-                assert self.memory.keeper.probes is not None  # every run that has a result has
-                save_result(
-                    result, self.folder, probes_of(self._problem, self.memory.keeper.probes)
-                )
+                draws = self.memory.keeper.probes  # of which a point has none
+                more = {} if draws is None else probes_of(self._problem, draws)
+                save_result(self.folder, result.to_dict(), result.draws, result.datasets, more)
                 shutil.rmtree(self.folder / UNFINISHED, ignore_errors=True)
             self.memory.keeper.require_no_trouble()
         except (StoreError, OSError) as error:
@@ -126,7 +126,8 @@ def open_run(path: Any, problem: Problem, report: Progress) -> Iterator[KeptRun]
 
 def _begin(folder: Path, identity: dict[str, Any]) -> None:
     try:
-        write_json(folder / MANIFEST, {**identity, **circumstances()})
+        record = {**identity, **circumstances()}
+        write_json(folder / MANIFEST, {**record, "digest": digest_of(record)})
     except OSError as error:
         raise StoreError(f"{folder} cannot be written to: {error}.") from error
     log_event(folder, "begun")
@@ -136,15 +137,23 @@ def _open(folder: Path, problem: Problem, report: Progress) -> KeptRun:
     for place in (folder, folder / BLOCKS):
         remove_leftovers(place)
     kept = KeptRun(folder, problem, report)
-    for damage in list(kept.memory.keeper.bundles.damaged):
-        log_event(folder, "damaged", file=damage.file, reason=damage.reason)
+    bundles = kept.memory.keeper.bundles
     if (folder / RESULT).exists():
         kept.result = load(folder)
         if not isinstance(kept.result, problem.kind):
             raise StoreError(f"{folder} holds a {type(kept.result).__name__}.")
         require_same_at_probes(problem, folder)
-    elif kept.memory.keeper.bundles.receipts:
-        log_event(folder, "resumed", blocks=len(kept.memory.keeper.bundles.names))
+        return kept
+    bundles.drop_damaged()
+    for damage in bundles.damaged:
+        log_event(folder, "damaged", file=damage.file, reason=damage.reason)
+        warnings.warn(
+            f"{folder / BLOCKS / damage.file} was damaged ({damage.reason}) and removed; what it "
+            "held is computed again.",
+            stacklevel=3,
+        )
+    if bundles.receipts:
+        log_event(folder, "resumed", blocks=len(bundles.names))
     return kept
 
 

@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import re
+import time
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
@@ -44,6 +45,7 @@ def circumstances() -> dict[str, Any]:
     threads = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NPROC", "XLA_FLAGS")
     return {
         "format": FORMAT,
+        "begun": time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime()),
         "versions": {name: version(name) for name in names},
         "python": platform.python_version(),
         "machine": platform.machine(),
@@ -87,6 +89,7 @@ def fingerprint(model: Model) -> dict[str, Any]:
     points = model.start + FINGERPRINT_SCALES[:, None] * noise
     values = model.log_densities(points)
     record: dict[str, Any] = {
+        "dim": model.dim,
         "parameters": {name: list(s.shape) for name, s in model.parameters.items()},
         "log_density": [float(value) for value in values],
     }
@@ -135,7 +138,8 @@ def require_same_run(folder: Path, found: Mapping[str, Any], wanted: Mapping[str
     if isinstance(found.get("settings"), Mapping):
         # Settings that there were none of then had the values that are the default now.
         found = {**found, "settings": {**Settings().record(), **found["settings"]}}
-    if found.get("versions", {}).get("jax") != version("jax"):
+    versions = found.get("versions")
+    if not isinstance(versions, Mapping) or versions.get("jax") != version("jax"):
         wanted = {**wanted, "models": [_without_program(one) for one in wanted["models"]]}
     for field, there, here in _differences("", found, wanted):
         raise StoreError(

@@ -6,7 +6,6 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, TypeVar
 
 import jax
@@ -18,6 +17,7 @@ from refti.paths.path import Leg
 from refti.run.archive import from_bytes, places, to_bytes
 from refti.run.problem import Problem
 from refti.run.rounds import RunState
+from refti.run.spread_blocks import SpreadBlocks
 from refti.run.store.directory import log_event
 from refti.run.store.keeper import Keeper
 from refti.sampling.block import Block, Points, Rung, run_block
@@ -29,6 +29,7 @@ from refti.sampling.metering import Meter
 from refti.sampling.streams import key_name
 
 Value = TypeVar("Value")
+MADE_OF_OTHERS = ("plan", "pilot ")  # values whose blocks are kept too: holes in these are mended
 EVALUATIONS = "evaluations "  # what the names of evaluated points begin with
 
 
@@ -43,11 +44,18 @@ class StoreMemory:
         keeper: of bytes.
         problem: what the run is to find; densities in files stand for those of this problem.
         prefix: that tells the names of this run from those of others beside it.
+        spread: runs blocks elsewhere, if anything does.
     """
 
     keeper: Keeper
     problem: Problem
     prefix: str = ""
+    spread: SpreadBlocks | None = None
+
+    @property
+    def workers(self) -> int:
+        """How many blocks run at once elsewhere."""
+        return 0 if self.spread is None else self.spread.supervisor.workers
 
     @property
     def earlier(self) -> Sequence[Mapping[str, Any]]:
@@ -71,17 +79,20 @@ class StoreMemory:
 
     def about(self, problem: Problem) -> StoreMemory:
         """The memory of the same run in other coordinates."""
-        return replace(self, problem=problem)
+        spread = None if self.spread is None else self.spread.about(problem)
+        return replace(self, problem=problem, spread=spread)
 
     def beside(self, problem: Problem, prefix: str) -> StoreMemory:
         """The memory of a run beside this one."""
-        return StoreMemory(self.keeper, problem, f"{self.prefix}{prefix} ")
+        spread = None if self.spread is None else self.spread.about(problem)
+        return StoreMemory(self.keeper, problem, f"{self.prefix}{prefix} ", spread)
 
     def recall(self, name: str, compute: Callable[[], Value], meter: Meter) -> Value:
         """The value of this name, read if it was kept."""
         if self._by_values:
             return compute()
-        found = self._read(name, meter)
+        is_made_of_others = name.startswith(MADE_OF_OTHERS)
+        found = None if is_made_of_others and self.keeper.has_holes else self._read(name, meter)
         if found is not None:
             return found[0]
         before, begun = meter.spent, time.perf_counter()
@@ -106,9 +117,16 @@ class StoreMemory:
         points: Points,
     ) -> Block:
         """The block, read if it was kept."""
-        run = partial(run_block, leg, rung, keys, iterations=iterations, adapting=adapting)
-        if self._by_values:
-            return run(meter=meter, points=points)
+        if self._by_values:  # whose points are remembered here
+            return run_block(
+                leg,
+                rung,
+                keys,
+                iterations=iterations,
+                meter=meter,
+                adapting=adapting,
+                points=points,
+            )
         name = _block_name(rung, keys, iterations, adapting, points)
         found = self._read(name, meter)
         if found is not None:
@@ -117,7 +135,10 @@ class StoreMemory:
             return Block(replace(rung, state=state, step_size=step_size), trace, usage)
         begun, part = time.perf_counter(), meter.of_a_part()
         part.cache = record = RecordingCache(meter.cache)
-        block = run(meter=part, points=points)
+        run = run_block if self.spread is None else self.spread
+        block = run(
+            leg, rung, keys, iterations=iterations, meter=part, adapting=adapting, points=points
+        )
         # Whatever else a rung has is there already when a block is asked for; and seconds are not
         # the same twice.
         usage = replace(block.usage, seconds=0.0, compile_seconds=0.0, programs=0)
@@ -205,15 +226,20 @@ class NoStore(Forgetful):
 
     earlier: tuple[Mapping[str, Any], ...] = ()
 
+    def __init__(self, spread: SpreadBlocks | None = None) -> None:
+        if spread is not None:
+            self.run_block = spread
+            self.workers = spread.supervisor.workers
+        self._spread = spread
+
     def about(self, problem: Problem) -> NoStore:
-        """Itself."""
-        del problem
-        return self
+        """The same for the problem in other coordinates."""
+        return NoStore(None if self._spread is None else self._spread.about(problem))
 
     def beside(self, problem: Problem, prefix: str) -> NoStore:
-        """Itself."""
-        del problem, prefix
-        return self
+        """The same for a run beside this one."""
+        del prefix
+        return self.about(problem)
 
     def tally_by(self, tally: Callable[[], Mapping[str, Any]]) -> None:
         """Nothing is written."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +9,7 @@ import numpy as np
 from refti.errors import StoreError
 from refti.results.files import read_plain_file, sha256
 from refti.results.saved import read_record
+from refti.run.npz import pack_arrays, unpack_arrays
 from refti.run.problem import Problem
 from refti.run.tuning import STORE
 
@@ -21,18 +21,22 @@ def probes_of(problem: Problem, draws: np.ndarray) -> dict[str, bytes]:
     """The file of some posterior draws x[draw, dim] and every model's log density there."""
     points = draws[np.linspace(0, len(draws) - 1, STORE.probes).astype(int)]
     values = [model.log_densities(points) for model in problem.given]
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, points=points, log_density=np.stack(values))
-    return {FILE: buffer.getvalue()}
+    return {FILE: pack_arrays({"points": points, "log_density": np.stack(values)})}
 
 
 def require_same_at_probes(problem: Problem, folder: Path) -> None:
     """Raises StoreError if a model differs from that of the finished run where its draws are."""
+    digest = read_record(folder)["sha256"].get(FILE)
+    if digest is None:
+        return
     content = read_plain_file(folder / FILE)
-    if read_record(folder)["sha256"].get(FILE) != sha256(content):
+    if digest != sha256(content):
         raise StoreError(f"{folder / FILE} is not the file this result was saved with.")
-    with np.load(io.BytesIO(content), allow_pickle=False) as file:
-        points, before = file["points"], file["log_density"]
+    try:
+        arrays = unpack_arrays(content)
+        points, before = arrays["points"], arrays["log_density"]
+    except (KeyError, ValueError) as error:
+        raise StoreError(f"{folder / FILE} is damaged: {error}.") from error
     now = np.stack([model.log_densities(points) for model in problem.given])
     same = np.isclose(now, before, rtol=SAME, atol=SAME, equal_nan=True)
     if not same.all():

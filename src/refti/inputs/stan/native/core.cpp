@@ -196,3 +196,10 @@ EXPORTED int bs_log_density_gradient(const bs_model* model, bool propto, bool ja
 // differential equations, and how many densities were stopped there.
 EXPORTED void refti_limit_solvers(bs_model* model, long most) { model->solver_limit = most; }
 EXPORTED long refti_stopped(const bs_model* model) { return model->stopped.load(); }
+
+// Moves the calling thread's tape on by so many bytes, for good: what is computed after it must
+// have the same bits. For tests.
+EXPORTED void refti_shift_tape(long bytes) {
+  enter_thread();
+  stan::math::ChainableStack::instance_->memalloc_.alloc(bytes);
+}

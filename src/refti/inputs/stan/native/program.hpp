@@ -1,6 +1,8 @@
 // Program: what the core, compiled once, needs of a Stan program, compiled each time.
 #pragma once
 
+#include "same_bits.hpp"
+
 #include <stan/io/var_context.hpp>
 #include <stan/math/rev/core.hpp>
 #include <stan/services/util/create_rng.hpp>

@@ -1,6 +1,6 @@
-"""The tables of the README that are made from registries: families of references, and kernels.
+"""The tables of docs/settings.md that are made from registries: references, and kernels.
 
-`python -m benchmarks.readme_tables` writes them anew; a test fails while they are out of date.
+`python -m benchmarks.settings_tables` writes them anew; a test fails while they are out of date.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-README = Path(__file__).parents[1] / "README.md"
+PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
 
 
 def tables() -> dict[str, str]:
@@ -32,11 +32,11 @@ def tables() -> dict[str, str]:
 
 
 def with_tables(text: str) -> str:
-    """The text of the README with its tables as the registries have them."""
+    """The text of the page with its tables as the registries have them."""
     for name, table in tables().items():
         begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
         if begin not in text or end not in text:
-            raise click.UsageError(f"README.md has no place {begin} … {end}.")
+            raise click.UsageError(f"{PAGE.name} has no place {begin} … {end}.")
         place = re.compile(f"{begin}.*?{end}", re.DOTALL)
         text = place.sub(lambda _, b=begin, t=table, e=end: f"{b}\n\n{t}\n\n{e}", text)  # type: ignore[misc]
     return text
@@ -44,8 +44,8 @@ def with_tables(text: str) -> str:
 
 @click.command()
 def main() -> None:
-    """Write the tables of the README."""
-    README.write_text(with_tables(README.read_text(encoding="utf-8")), encoding="utf-8")
+    """Write the tables of the page on settings."""
+    PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":

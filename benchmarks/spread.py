@@ -1,0 +1,146 @@
+"""What it brings to spread a study over workers, what it costs, and that it changes no bit.
+
+`python -m benchmarks.spread gain` runs sixteen small models in one process, on loky and on Dask;
+`... bits` runs a study everywhere it can run; `... sleeping` sends ten thousand tasks that sleep.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+import refti
+from refti.studies import Supervisor, Task
+
+# Small models of many programs: each has to be compiled, as models of users have to be.
+SMALL = 16
+MODELS = """
+import refti
+
+for target in refti.suite.EASY:
+    globals()[target.name] = target.model
+"""
+
+
+def write_study(folder: Path, models: int, *, seed: int = 0, **settings: Any) -> Path:
+    """A study.toml of so many small models of the suite."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "models.py").write_text(MODELS)
+    names = [target.name for target in refti.suite.EASY if target.dim <= 10][:models]
+    lines = [f"seed = {seed}", "", "[settings]", "check_prior = false"]
+    lines += [f"{name} = {value}" for name, value in settings.items()]
+    for name in names:
+        lines += ["", f"[models.{name}]", f'file = "models.py:{name}"', f'data_name = "{name}"']
+    study = folder / "study.toml"
+    study.write_text("\n".join(lines) + "\n")
+    return study
+
+
+def bits(result: refti.StudyResult) -> dict[str, str]:
+    """The hash of each model's numbers."""
+    return {name: receipt["bits"] for name, receipt in result.receipts.items()}
+
+
+@click.group()
+def main() -> None:
+    """Studies on several workers."""
+
+
+@main.command()
+@click.option("--models", default=SMALL, show_default=True)
+@click.option("--places", default="none,loky,dask", show_default=True)
+def gain(models: int, places: str) -> None:
+    """Wall time of a study on two workers over that in one process."""
+    alone = None
+    for place in places.split(","):
+        with tempfile.TemporaryDirectory() as folder:
+            study = write_study(Path(folder), models)
+            # In a process of its own, so that none finds what another has compiled.
+            command = [sys.executable, "-m", "refti", "run", str(study), "--executor", place]
+            began = time.monotonic()
+            done = subprocess.run(
+                [*command, "--workers", "2", "--json", "--quiet"], stdout=subprocess.PIPE, text=True
+            )
+            seconds = time.monotonic() - began
+        import json
+
+        record = json.loads(done.stdout)
+        alone = alone or seconds
+        outside = 1 - record["spread"]["running_seconds"] / (
+            seconds * (1 if place == "none" else 2)
+        )
+        click.echo(
+            f"{place}: {seconds:.1f} s, ratio {seconds / alone:.2f}; outside the models' own runs "
+            f"{outside:.1%} of the workers' time; {record['spread']['megabytes']:.0f} MB a worker; "
+            f"{len(record['models'])} done, {len(record['failed'])} failed"
+        )
+
+
+@main.command("bits")
+@click.option("--models", default=4, show_default=True)
+def same_bits(models: int) -> None:
+    """The same study in process, on 1, 2 and 3 processes, on Dask, and as three shards."""
+    places: dict[str, Callable[[Path], dict[str, str]]] = {
+        "in process": lambda study: bits(refti.run_study(study, executor=None)),
+        **{
+            f"loky, {n} workers": lambda study, n=n: bits(refti.run_study(study, executor=n))  # type: ignore[misc]
+            for n in (1, 2, 3)
+        },
+        "Dask, 2 workers": lambda study: bits(refti.run_study(study, executor="dask", workers=2)),
+        "three shards": _shards,
+    }
+    found = {}
+    for place, run in places.items():
+        with tempfile.TemporaryDirectory() as folder:
+            found[place] = run(write_study(Path(folder), models, kept=100, warmup=100))
+        click.echo(f"{place}: {' '.join(value[:8] for value in found[place].values())}")
+    with tempfile.TemporaryDirectory() as folder:
+        other = write_study(Path(folder), models, seed=1, kept=100, warmup=100)
+        changed = bits(refti.run_study(other, executor=None))
+    first = found["in process"]
+    same = all(one == first for one in found.values())
+    detected = all(changed[name] != first[name] for name in first)
+    click.echo(f"same bits everywhere: {same}; another seed is told apart: {detected}")
+    sys.exit(0 if same and detected and len(first) == models else 1)
+
+
+def _shards(study: Path) -> dict[str, str]:
+    command = [sys.executable, "-m", "refti", "worker", str(study), "--shard"]
+    running = [subprocess.Popen([*command, f"{i}/3"], stdout=subprocess.DEVNULL) for i in (1, 2, 3)]
+    for process in running:
+        process.wait()
+    return bits(refti.run_study(study, executor=None))
+
+
+@main.command()
+@click.option("--tasks", default=10_000, show_default=True)
+@click.option("--seconds", default=0.0, show_default=True, help="That each one sleeps.")
+@click.option("--places", default="loky,dask", show_default=True)
+@click.option("--workers", default=2, show_default=True)
+def sleeping(tasks: int, seconds: float, places: str, workers: int) -> None:
+    """How many tasks a minute the supervisor can serve."""
+    for place in places.split(","):
+        with Supervisor(place, workers=workers) as crew:
+            crew.submit(Task("first", time.sleep, (0.0,))).result()  # the workers are there
+            before, began = time.process_time(), time.monotonic()
+            spread = crew.run(Task(f"{i}", time.sleep, (seconds,)) for i in range(tasks))
+            wall, own = time.monotonic() - began, time.process_time() - before
+            each = wall - tasks * seconds / workers
+            click.echo(
+                f"{place}, {workers} workers, {tasks} tasks of {seconds:g} s: {wall:.1f} s, "
+                f"{60 * tasks / wall:,.0f} tasks a minute; the driver itself computed "
+                f"{1000 * own / tasks:.2f} ms a task, so {60 * tasks / own:,.0f} a minute at most; "
+                f"{1000 * each / tasks:.2f} ms a task beyond sleeping; sending one alone "
+                f"{1000 * crew.sending_seconds():.1f} ms; {spread.share_outside:.1%} waiting"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,66 @@
+"""`refti doctor`: what is installed, what works, and what to do about what does not."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+import click
+
+from refti.cli.exit_codes import verdict
+from refti.cli.findings import Finding, State
+from refti.cli.printing import coloured, print_json
+from refti.progress import Display, terminal_width
+
+MARKS = {State.WORKS: ("ok", "green"), State.MISSING: ("--", "yellow"), State.BROKEN: ("!!", "red")}
+
+
+@click.command(short_help="What is installed, what works, what to do.")
+@click.option("--quick", is_flag=True, help="Try nothing that takes more than a few seconds.")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@click.option("--quiet", is_flag=True, help="No progress.")
+def doctor(quick: bool, as_json: bool, quiet: bool) -> int:
+    """Say what is installed and what works, and what to do about what does not.
+
+    The extras are tried: a Stan program of two lines is compiled, a PyMC model evaluated, a figure
+    drawn. That takes up to a minute the first time; --quick leaves the compilers alone. Exit codes:
+    0 all that is installed works, 1 something does not.
+
+    \b
+    Examples:
+      refti doctor
+      refti doctor --quick --json
+    """
+    findings = []
+    with Display(quiet=quiet) as display:
+        for finding in _findings(quick, display):
+            findings.append(finding)
+            if not as_json:
+                display.clear()
+                _print(finding)
+    sound = all(finding.state is not State.BROKEN for finding in findings)
+    if as_json:
+        print_json({"findings": [finding.record() for finding in findings], "works": sound})
+    return verdict(sound)
+
+
+def _findings(quick: bool, display: Display) -> Iterator[Finding]:
+    from refti.cli.examinations import EXAMINATIONS
+
+    for examination in EXAMINATIONS:
+        display.begin("")
+        display(f"trying {examination.what}", 0, 1)
+        yield examination.examine(quick)
+
+
+def _print(finding: Finding) -> None:
+    from refti.results.text import wrapped
+
+    mark, colour = MARKS[finding.state]
+    lines = wrapped(f"{finding.what:12}  {finding.found}", terminal_width(sys.stdout) - 4)
+    if finding.advice:
+        lines += wrapped(finding.advice, terminal_width(sys.stdout) - 18)
+    first, *rest = lines
+    click.echo(f"{coloured(mark, colour)}  {first}")
+    for line in rest:
+        click.echo(f"{'':18}{line}")

@@ -1,0 +1,94 @@
+"""Priors that a bound cuts off: how much of a distribution is left between a parameter's bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import exp, inf, isfinite, log
+from typing import Any
+
+from scipy import stats
+from scipy.special import gammaln
+
+from refti.inputs.stan.declarations import Declared
+from refti.inputs.stan.numbers import number, whole
+from refti.inputs.stan.syntax import Tokens
+
+_MADE: dict[str, Callable[..., Any]] = {
+    "normal": lambda mu, sigma: stats.norm(mu, sigma),
+    "std_normal": lambda: stats.norm(),
+    "cauchy": lambda mu, sigma: stats.cauchy(mu, sigma),
+    "student_t": lambda nu, mu, sigma: stats.t(nu, mu, sigma),
+    "double_exponential": lambda mu, sigma: stats.laplace(mu, sigma),
+    "logistic": lambda mu, sigma: stats.logistic(mu, sigma),
+    "gumbel": lambda mu, beta: stats.gumbel_r(mu, beta),
+    "skew_normal": lambda xi, omega, alpha: stats.skewnorm(alpha, xi, omega),
+    "uniform": lambda a, b: stats.uniform(a, b - a),
+    "exponential": lambda rate: stats.expon(scale=1 / rate),
+    "gamma": lambda shape, rate: stats.gamma(shape, scale=1 / rate),
+    "inv_gamma": lambda shape, scale: stats.invgamma(shape, scale=scale),
+    "lognormal": lambda mu, sigma: stats.lognorm(sigma, scale=exp(mu)),
+    "weibull": lambda shape, scale: stats.weibull_min(shape, scale=scale),
+    "chi_square": lambda nu: stats.chi2(nu),
+    "inv_chi_square": lambda nu: stats.invgamma(nu / 2, scale=0.5),
+    "scaled_inv_chi_square": lambda nu, s: stats.invgamma(nu / 2, scale=nu * s * s / 2),
+    "rayleigh": lambda sigma: stats.rayleigh(scale=sigma),
+    "frechet": lambda shape, scale: stats.invweibull(shape, scale=scale),
+    "pareto": lambda least, shape: stats.pareto(shape, scale=least),
+    "beta": lambda a, b: stats.beta(a, b),
+}
+# Where distributions are, whatever their arguments: bounds that lie beyond cut nothing off.
+_SUPPORTS = {
+    **dict.fromkeys(("exponential", "gamma", "inv_gamma", "lognormal", "weibull"), (0.0, inf)),
+    **dict.fromkeys(("chi_square", "inv_chi_square", "scaled_inv_chi_square"), (0.0, inf)),
+    **dict.fromkeys(("rayleigh", "frechet", "pareto", "pareto_type_2", "wald"), (0.0, inf)),
+    **dict.fromkeys(("beta", "beta_proportion"), (0.0, 1.0)),
+    "von_mises": (-inf, inf),
+}
+
+
+def log_mass(
+    declared: Declared, distribution: str, arguments: Sequence[Tokens], known: Mapping[str, Any]
+) -> float | None:
+    """The log of what is left of a distribution between a parameter's bounds, for one element.
+
+    It is 0 where nothing is cut off, and None where that depends on parameters or is not known.
+    """
+    between = tuple(declared.bounds.get(side) for side in ("lower", "upper"))
+    if distribution == "uniform" and tuple(arguments) == between:
+        return 0.0  # whatever the bounds depend on
+    lower, upper = (_bound(declared, side, known) for side in ("lower", "upper"))
+    if declared.kind == "positive_ordered":
+        lower = 0.0
+    if lower == -inf and upper == inf:
+        return 0.0
+    if lower is None or upper is None:
+        return None
+    least, most = _SUPPORTS.get(distribution, (-inf, inf))
+    if distribution in _SUPPORTS and lower <= least and upper >= most:
+        return 0.0
+    numbers = [number(argument, known) for argument in arguments]
+    if distribution not in _MADE or any(value is None for value in numbers):
+        return None
+    try:
+        made = _MADE[distribution](*numbers)
+        # From the side on which less is left, so that no digits are lost.
+        left = made.sf(lower) - made.sf(upper) if lower > made.median() else None
+        mass = float(made.cdf(upper) - made.cdf(lower) if left is None else left)
+    except (TypeError, ValueError, ZeroDivisionError):
+        return None
+    return log(mass) if mass > 0 and isfinite(mass) else None
+
+
+def log_share_of_orderings(declared: Declared, known: Mapping[str, Any]) -> float | None:
+    """The log of the share of all orders of the elements that an ordered vector may have."""
+    if declared.kind not in ("ordered", "positive_ordered"):
+        return 0.0
+    size = whole(declared.sizes[0], known)
+    return None if size is None else -float(gammaln(size + 1))
+
+
+def _bound(declared: Declared, side: str, known: Mapping[str, Any]) -> float | None:
+    if side not in declared.bounds:
+        return -inf if side == "lower" else inf
+    value = number(declared.bounds[side], known)
+    return None if value is None else float(value)

@@ -1,0 +1,236 @@
+"""Factors of a program's density: which statements are its prior and which its likelihood.
+
+A factor belongs to the likelihood if what stands on the left of its density is made of data. Where
+a parameter appears elsewhere, such as in what is taken from the data, does not give it a prior.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from refti.inputs.stan import declarations, syntax
+from refti.inputs.stan.declarations import Declared
+from refti.inputs.stan.syntax import Statement, Tokens
+
+DENSITY = re.compile(r"_l(u?p[dm]f|c?cdf)$")
+LOCAL = ("transformed parameters", "model")
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop that a statement stands in: its variable, and the first and last value."""
+
+    variable: str
+    first: Tokens
+    last: Tokens
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A term that the model block adds to the log density.
+
+    Attributes:
+        statement: where it stands.
+        lefts: what stands on the left of the densities in it; none of a term without any.
+        distribution: its name where the term is one density and nothing else; "" otherwise.
+        arguments: of that distribution.
+        truncated: whether the density is divided by what is left of it between bounds.
+        loops: those that it stands in, the outermost first.
+        is_conditional: whether it stands in an `if` or a `while`.
+        is_likelihood: whether it is made of data.
+        text: the term, as a statement.
+    """
+
+    statement: Statement
+    lefts: tuple[Tokens, ...]
+    distribution: str
+    arguments: tuple[Tokens, ...]
+    truncated: bool
+    loops: tuple[Loop, ...]
+    is_conditional: bool
+    is_likelihood: bool
+    text: str
+
+
+class Code:
+    """A program in stanc's canonical form, taken apart.
+
+    Attributes:
+        text: the program, without comments.
+        places: where its blocks are.
+    """
+
+    def __init__(self, canonical: str):
+        self.text = syntax.without_comments(canonical)
+        self.places = syntax.blocks(self.text)
+
+    def block(self, name: str) -> list[Statement]:
+        """The statements of a block, placed in the whole text."""
+        begin, end = self.places.get(name, (0, 0))
+        return [syntax.shifted(s, begin) for s in syntax.statements(self.text[begin:end])]
+
+    def declared(self, block: str) -> dict[str, Declared]:
+        """What a block declares, by name, in its order."""
+        lines = (s for s in self.block(block) if s.kind == "declare")
+        return {one.name: one for line in lines for one in declarations.parse(line.tokens)}
+
+    @cached_property
+    def parameters(self) -> dict[str, Declared]:
+        """The parameters."""
+        return self.declared("parameters")
+
+    @cached_property
+    def data(self) -> dict[str, Declared]:
+        """The data, and what the program makes of them before it begins."""
+        return self.declared("data") | self.declared("transformed data")
+
+    @cached_property
+    def assigned(self) -> dict[str, list[Tokens]]:
+        """What is ever assigned to each variable that is made of parameters."""
+        found: dict[str, list[Tokens]] = {}
+        for block in LOCAL:
+            for line in self.block(block):
+                if line.kind == "declare":
+                    for one in declarations.parse(line.tokens):
+                        found.setdefault(one.name, []).extend([one.value] if one.value else [])
+                elif line.kind == "assign" and line.left:
+                    found.setdefault(line.left[0], []).append(line.right)
+        return found
+
+    def sources(self, tokens: Sequence[str]) -> set[str]:
+        """The parameters and data that an expression is made of, those in indices left out."""
+        found: set[str] = set()
+        todo: list[Tokens] = [tuple(tokens)]
+        seen: set[str] = set()
+        while todo:
+            for name in syntax.names(todo.pop(), indices=False) - seen:
+                seen.add(name)
+                if name in self.assigned:
+                    todo += self.assigned[name]
+                elif name in self.parameters or name in self.data:
+                    found.add(name)
+        return found
+
+    @cached_property
+    def factors(self) -> list[Factor]:
+        """The terms of the density that the model block adds, in their order."""
+        found: list[Factor] = []
+        bodies: list[Loop | None] = []  # None of a body that is not that of a loop
+        conditions: list[bool] = []
+        for line in self.block("model"):
+            if line.kind == "open":
+                bodies.append(_loop(line.tokens))
+                conditions.append(line.tokens[:1] in (("if",), ("else",), ("while",)))
+            elif line.kind == "close" and bodies:
+                bodies.pop()
+                conditions.pop()
+            else:
+                loops = tuple(body for body in bodies if body is not None)
+                found += self._factors_of(line, loops, any(conditions))
+        return found
+
+    def _factors_of(
+        self, line: Statement, loops: tuple[Loop, ...], is_conditional: bool
+    ) -> list[Factor]:
+        context = {"loops": loops, "is_conditional": is_conditional}
+        if line.kind == "draw":
+            name, arguments, truncated = _drawn(line.right)
+            data = self._is_of_data((line.left,), line.tokens)
+            text = " ".join(line.tokens)
+            return [
+                Factor(
+                    line,
+                    (line.left,),
+                    name,
+                    arguments,
+                    truncated,
+                    **context,  # type: ignore[arg-type]
+                    is_likelihood=data,
+                    text=f"{text};",
+                )
+            ]
+        if line.kind == "call" and line.tokens[0].endswith("_lp"):
+            data = self._is_of_data((), line.tokens[1:])
+            text = " ".join(line.tokens)
+            return [
+                Factor(
+                    line,
+                    (),
+                    "",
+                    (),
+                    False,
+                    **context,  # type: ignore[arg-type]
+                    is_likelihood=data,
+                    text=f"{text};",
+                )
+            ]
+        if line.kind != "target":
+            return []
+        return [self._term(line, sign, term, context) for sign, term in syntax.terms(line.right)]
+
+    def _term(
+        self, line: Statement, sign: str, term: Tokens, context: Mapping[str, object]
+    ) -> Factor:
+        inner = [(name, given) for name, given in syntax.calls(term) if DENSITY.search(name)]
+        lefts = tuple(syntax.split(given, "|")[0] for _, given in inner)
+        name: str = ""
+        arguments: tuple[Tokens, ...] = ()
+        alone = sign == "+" and syntax.is_one_call(term) and bool(inner)
+        if alone and re.search("_lu?p[dm]f$", term[0]):
+            name = re.sub("_lu?p[dm]f$", "", term[0])
+            given = syntax.split(term[2:-1], "|")
+            arguments = tuple(syntax.split(given[1], ",")) if len(given) > 1 else ()
+        # What is added beside a density without any parameter or data makes up for its bounds.
+        others = [t for _, t in syntax.terms(line.right) if t != term]
+        truncated = any(not self.sources(t) or _is_mass(t) for t in others)
+        return Factor(
+            line,
+            lefts,
+            name,
+            arguments,
+            truncated,
+            **context,  # type: ignore[arg-type]
+            is_likelihood=self._is_of_data(lefts, term),
+            text=f"target += {sign} ({' '.join(term)});",
+        )
+
+    def _is_of_data(self, lefts: tuple[Tokens, ...], whole: Tokens) -> bool:
+        """Whether a factor is made of data; whole numbers are sizes unless they stand alone."""
+        for left in lefts or (whole,):
+            made_of = self.sources(left)
+            data = {name for name in made_of if name in self.data}
+            if any(not self._is_size(name) for name in data) or (
+                data and len(made_of) == len(data)
+            ):
+                return True
+        return False
+
+    def _is_size(self, name: str) -> bool:
+        declared = self.data[name]
+        return declared.kind == "int" and not declared.array
+
+
+def _loop(tokens: Tokens) -> Loop | None:
+    if tokens[:2] != ("for", "(") or "in" not in tokens:
+        return None
+    bounds = syntax.split(tokens[4:-1], ":")
+    return Loop(tokens[2], bounds[0], bounds[1]) if len(bounds) == 2 else Loop(tokens[2], (), ())
+
+
+def _drawn(tokens: Tokens) -> tuple[str, tuple[Tokens, ...], bool]:
+    """The distribution after a tilde, its arguments, and whether it is truncated."""
+    depth, end = 0, len(tokens)
+    for place, token in enumerate(tokens):
+        depth += (token in syntax.OPENING) - (token in syntax.CLOSING)
+        if depth == 0 and token == ")":
+            end = place
+            break
+    return tokens[0], tuple(a for a in syntax.split(tokens[2:end], ",") if a), end + 1 < len(tokens)
+
+
+def _is_mass(term: Tokens) -> bool:
+    """Whether a term is the mass of a distribution between bounds."""
+    return bool(term) and re.search("_lc?cdf$|^log_diff_exp$|^log1m_exp$", term[0]) is not None

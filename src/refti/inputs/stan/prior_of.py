@@ -1,0 +1,153 @@
+"""The prior of a Stan program: what its text tells of it, what that is in nats, and what is left.
+
+What the text cannot tell is asked of the density, by the program with its likelihood switched off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from refti.errors import ModelError
+from refti.inputs.stan.density import BatchEvaluator, StanDensity
+from refti.inputs.stan.flatness import flat_directions
+from refti.inputs.stan.priors import Priors, read_priors
+from refti.inputs.stan.program import Program
+from refti.inputs.stan.sizes import known_data
+from refti.inputs.stan.space import StanSpace
+from refti.inputs.stan.uniform_priors import log_volumes, unit_vector_excess
+
+ANOTHER_WAY = (
+    "If the program has one in a form that was not recognised, give prior=, a program of the prior "
+    "alone, which is seen to integrate to one, or say check_prior=False (--no-prior-check)."
+)
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What is known of a prior's integral, in nats.
+
+    Attributes:
+        volumes: by parameter with an implicit uniform prior, the log of its integral; None where
+            it depends on other parameters.
+        cut: by parameter, the log of what its bounds leave of its prior.
+        excess: what Stan's unit vectors add to the log evidence.
+        random_data: whether the program draws its own data at random.
+    """
+
+    volumes: Mapping[str, float | None]
+    cut: Mapping[str, float]
+    excess: float
+    random_data: bool
+
+    def normalised(self, uniform_priors: str) -> float:
+        """What is to be added to the log density. Raises ModelError if that is no one number."""
+        if uniform_priors == "keep":
+            return -self.excess
+        unknown = [name for name, volume in self.volumes.items() if volume is None]
+        if unknown:
+            raise ModelError(
+                f"The bounds of {', '.join(unknown)} depend on other parameters, so that dividing "
+                'by one number does not normalise a uniform prior between them: uniform_priors="'
+                'normalise" cannot. Add its density to the program, such as '
+                f"`{unknown[0]} ~ uniform(a, b);`."
+            )
+        return -self.excess - sum(volume or 0.0 for volume in self.volumes.values())
+
+    @property
+    def known_integral(self) -> float:
+        """The log of the prior's integral as far as the text tells."""
+        return sum(self.cut.values()) + sum(volume or 0.0 for volume in self.volumes.values())
+
+    def notes(self, uniform_priors: str) -> list[str]:
+        """What a reader of the evidence has to know."""
+        found = []
+        nats = sum(volume or 0.0 for volume in self.volumes.values())
+        said = ", ".join(map(_with_nats, self.volumes.items()))
+        if self.volumes and uniform_priors == "normalise":
+            found.append(f"uniform priors were normalised ({said}): {-nats:+.3f} nats in log z")
+        elif self.volumes:
+            found.append(
+                f"no statement gives a prior to {said}: a density of 1 between the bounds, whose "
+                f"integral is exp({nats:.3f}) and not 1, so that log z holds {nats:+.3f} nats that "
+                'a normalised uniform prior has not; say uniform_priors="normalise" '
+                "(--uniform-priors normalise) to take them out"
+            )
+        if self.cut:
+            said = ", ".join(map(_with_nats, self.cut.items()))
+            total = sum(self.cut.values())
+            found.append(
+                f"bounds cut off a part of the priors of {said}: together they integrate to "
+                f"exp({total:.3f}) and not to 1; truncate them, such as by `T[0, ]`, for a "
+                f"log z that is {-total:.3f} higher"
+            )
+        if self.random_data:
+            found.append("the program draws data at random (transformed data), by seed 0")
+        return found
+
+
+@dataclass(frozen=True)
+class Known:
+    """A program's priors as its text has them."""
+
+    program: Program
+    priors: Priors
+
+    def measured(self, space: StanSpace) -> Sizes:
+        """The priors' integrals in nats."""
+        code = self.program.code
+        begin, end = code.places.get("transformed data", (0, 0))
+        return Sizes(
+            log_volumes(space, code.parameters, self.priors.uniform),
+            self.priors.cut,
+            unit_vector_excess(space, code.parameters),
+            "_rng" in code.text[begin:end],
+        )
+
+
+def read_known(program: Program, data: Mapping[str, Any]) -> Known:
+    """What the text of a program tells of its priors, with these data."""
+    return Known(program, read_priors(program.code, known_data(program.code.data, data)))
+
+
+def require_no_flat(program: Program, known: Known) -> None:
+    """Raises ModelError if a parameter without bounds has no prior, by the text."""
+    if known.priors.flat:
+        _refuse(program, known.priors.flat)
+
+
+def checked_prior(
+    program: Program, known: Known, sizes: Sizes, evaluator: BatchEvaluator, space: StanSpace
+) -> StanDensity | None:
+    """The density of the prior alone, with what the text knows of its integral divided out.
+
+    None where parameters are drawn together with data, so that there is no prior of them alone.
+    Raises ModelError if the density does not fall in some direction.
+    """
+    density = evaluator.density(-sizes.excess - sizes.known_integral)
+    owners = np.array(space.owners)
+    beside = np.isin(owners, known.priors.beside_data)
+    for direction in flat_directions(density, len(owners)):
+        largest = np.abs(direction) > 0.1 * np.abs(direction).max()
+        if not (largest & beside).any():
+            _refuse(program, tuple(dict.fromkeys(owners[largest].tolist())))
+    return None if known.priors.beside_data else density
+
+
+def _refuse(program: Program, names: tuple[str, ...]) -> None:
+    raise ModelError(
+        f"{program.name} gives no prior to {', '.join(names)}. A flat prior over an unbounded "
+        "range is improper, and with it the evidence does not exist. A parameter has a prior only "
+        "where a density with the parameter itself on its left is added: that it appears in what "
+        "data are compared with, such as `resid = y - a`, is none. Add a proper prior for each, "
+        "such as "
+        f"`{names[0]} ~ normal(0, 10);`. {ANOTHER_WAY}"
+    )
+
+
+def _with_nats(item: tuple[str, float | None]) -> str:
+    name, nats = item
+    return f"{name} (depends on parameters)" if nats is None else f"{name} ({nats:+.3f} nats)"

@@ -1,0 +1,77 @@
+"""Cost: what the time of a run went into."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from refti.plots import drawing
+from refti.plots.drawing import Columns
+from refti.results.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def cost_columns(result: Result) -> Columns:
+    """The stages of a run: seconds, seconds of them spent compiling, evaluations."""
+    stages = _stages(result)
+    return {
+        "stage": [str(stage["stage"]) for stage in stages],
+        "seconds": [float(stage["seconds"]) for stage in stages],
+        "of which compiling": [float(stage["compile_seconds"]) for stage in stages],
+        "evaluations of the density": [int(stage["evaluations"]) for stage in stages],
+    }
+
+
+def cost(result: Result, ax: Axes | None = None) -> Axes:
+    """The seconds that each stage of the run took, those spent compiling apart."""
+    ax = drawing.axes_for(ax)
+    columns = cost_columns(result)
+    seconds, compiling = (np.asarray(columns[n]) for n in ("seconds", "of which compiling"))
+    compiling = np.minimum(compiling, seconds)
+    rows = np.arange(len(seconds))
+    ax.barh(rows, seconds - compiling, color=drawing.BLUE, height=0.6, label="computing")
+    ax.barh(
+        rows,
+        compiling,
+        left=seconds - compiling,
+        facecolor="none",
+        edgecolor=drawing.RED,
+        hatch="////",
+        height=0.6,
+        linewidth=0.8,
+        label="compiling",
+    )
+    drawing.name_rows(ax, columns["stage"])
+    ax.set_xlabel("seconds")
+    drawing.tidy(ax, grid="x")
+    drawing.add_legend(ax)
+    return ax
+
+
+def _stages(result: Result) -> list[dict[str, Any]]:
+    """The stages, the rounds and the ladders of all legs together."""
+    stages = result.found.get("stages")
+    if not stages:  # of an earlier version
+        whole = result.cost
+        return [
+            {
+                "stage": "the whole run",
+                "seconds": whole.seconds,
+                "compile_seconds": whole.compile_seconds,
+                "evaluations": whole.evaluations,
+            }
+        ]
+    merged: dict[str, dict[str, Any]] = {}
+    for stage in stages:
+        name = re.sub(r" of leg \d+$", "", str(stage["stage"]))
+        name = re.sub(r"^round \d+.*$", "sampling in rounds", name)
+        one = merged.setdefault(
+            name, {"stage": name, "seconds": 0.0, "compile_seconds": 0.0, "evaluations": 0}
+        )
+        for key in ("seconds", "compile_seconds", "evaluations"):
+            one[key] += stage[key]
+    return list(merged.values())

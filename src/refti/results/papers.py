@@ -1,0 +1,89 @@
+"""A comparison as a table for a paper: in Markdown and in LaTeX, names escaped."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from refti.results.text import plus_minus, printable
+
+HEADER = ("Model", "log z", "log Bayes factor", "Probability", "Trusted")
+SMALL = 1e-4  # a probability below which digits tell nothing
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    **{letter: f"\\{letter}" for letter in "&%$#_"},
+}
+
+
+@dataclass(frozen=True)
+class PaperRow:
+    """A model of a table: its name, three numbers as text, and whether it is trusted."""
+
+    name: str
+    numbers: tuple[str, str, str]
+    trusted: str
+
+
+def paper_number(value: float, error: float, *, is_best: bool = False) -> str:
+    """A number with its error; 0 for the best model's distance to itself."""
+    if is_best:
+        return "0"
+    return plus_minus(value, error) if math.isfinite(value) else "–"
+
+
+def paper_probability(value: float, error: float) -> str:
+    """A probability with its error, or that it is small."""
+    return f"< {SMALL:.4f}" if value < SMALL else paper_number(value, error)
+
+
+def to_markdown(rows: Sequence[PaperRow], notes: Sequence[str]) -> str:
+    """The table in Markdown, with what a reader has to know below it."""
+    cells = [(escape_markdown(row.name), *row.numbers, row.trusted) for row in rows]
+    lines = [_line(HEADER), "|:---|---:|---:|---:|:---|", *map(_line, cells)]
+    return "\n".join([*lines, *([""] if notes else []), *map(escape_markdown, notes)])
+
+
+def to_latex(rows: Sequence[PaperRow], notes: Sequence[str]) -> str:
+    """The table in LaTeX, for the package booktabs, with notes in rows of their own."""
+    head = ("Model", r"$\log z$", "log Bayes factor", "Probability", "Trusted")
+    cells = [(escape_latex(row.name), *map(_math, row.numbers), row.trusted) for row in rows]
+    told = [rf"\multicolumn{{5}}{{l}}{{\footnotesize {escape_latex(note)}}} \\" for note in notes]
+    return "\n".join(
+        [
+            r"\begin{tabular}{lrrrl}",
+            r"\toprule",
+            " & ".join(head) + r" \\",
+            r"\midrule",
+            *(" & ".join(row) + r" \\" for row in cells),
+            r"\bottomrule",
+            *told,
+            r"\end{tabular}",
+        ]
+    )
+
+
+def escape_markdown(text: str) -> str:
+    """Text that Markdown shows letter by letter."""
+    return re.sub(r"([\\`*_{}\[\]<>|#$~&])", r"\\\1", printable(text))
+
+
+def escape_latex(text: str) -> str:
+    """Text that LaTeX shows letter by letter."""
+    return "".join(_LATEX.get(letter, letter) for letter in printable(text))
+
+
+def _math(number: str) -> str:
+    return "--" if number == "–" else f"${number.replace('±', chr(92) + 'pm')}$"
+
+
+def _line(cells: tuple[str, ...]) -> str:
+    return f"| {' | '.join(cells)} |"

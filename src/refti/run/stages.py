@@ -1,0 +1,66 @@
+"""Stages: what each part of a run took, told by the reports of its progress."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from refti.draws.cost import NOTHING, Cost
+from refti.progress import Progress
+from refti.sampling.metering import Meter
+
+
+@dataclass
+class StageClock:
+    """A listener to progress that passes it on, and adds up what each stage took.
+
+    What happened between two reports belongs to the stage of the later one, unless that one only
+    says that its stage begins.
+
+    Attributes:
+        listener: who is told of the progress.
+        meter: what was spent so far.
+        stages: what each took, by its name.
+    """
+
+    listener: Progress
+    meter: Meter
+    stages: dict[str, Cost] = field(default_factory=dict)
+    _seen: Cost = NOTHING
+    _stage: str = "getting ready"
+    _begins: bool = True
+
+    def __post_init__(self) -> None:
+        if self.meter.spent.evaluations:  # the run goes on from one that was cut short
+            self._charge("before it was taken up again")
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Notes what was spent since the last report, and passes this one on."""
+        name = str(stage)
+        self._charge(self._stage if done == 0 else name)
+        self._stage, self._begins = name, done == 0
+        self.listener(stage, done, total)
+
+    def record(self) -> list[dict[str, Any]]:
+        """The stages in the order in which they began, as plain values."""
+        self._charge(self._stage if self._begins else "checking")
+        return [
+            {
+                "stage": stage,
+                "seconds": cost.seconds,
+                "compile_seconds": cost.compile_seconds,
+                "evaluations": cost.evaluations,
+            }
+            for stage, cost in self.stages.items()
+        ]
+
+    def _charge(self, stage: str) -> None:
+        spent = self.meter.spent
+        before, self._seen = self._seen, spent
+        self.stages[stage] = self.stages.get(stage, NOTHING) + Cost(
+            spent.gradient_evaluations - before.gradient_evaluations,
+            spent.density_evaluations - before.density_evaluations,
+            spent.seconds - before.seconds,
+            spent.compile_seconds - before.compile_seconds,
+            spent.programs - before.programs,
+        )

@@ -1,0 +1,121 @@
+"""Ctrl-C and SIGTERM: both end a command quickly, with what there is and exit code 3."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from refti import interruption
+from refti.cli.stopping import Stopping
+from refti.sampling.metering import Meter
+
+MODELS = """
+import os, signal, threading, time
+import jax.numpy as jnp
+import refti
+
+model = refti.Model(lambda x: -0.5 * jnp.sum(x**2), dim=2)
+NUMBER = {number}
+RAISED = []
+
+def send():
+    os.kill(os.getpid(), NUMBER)
+
+def never():
+    send()
+    time.sleep(60)
+
+def while_running():
+    threading.Timer(4, send).start()
+    return refti.from_callable(slow, dim=1, processes=2)
+
+def slow(x):
+    time.sleep(0.05)
+    return -0.5 * float(x[0]) ** 2
+"""
+
+
+def run(folder: Path, number: signal.Signals, *arguments: str) -> subprocess.CompletedProcess[str]:
+    (folder / "models.py").write_text(MODELS.replace("{number}", str(int(number))))
+    program = [sys.executable, "-c", "from refti.cli import main; main()", "run", *arguments]
+    return subprocess.run(program, capture_output=True, text=True, cwd=folder, timeout=60)
+
+
+class TestProcess:
+    """A real process that gets a real signal."""
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_while_a_model_is_loaded(self, tmp_path: Path, number: signal.Signals):
+        done = run(tmp_path, number, "models.py:never", "--json")
+        assert done.returncode == 3
+        told = json.loads(done.stdout)
+        assert told["exit_code"] == 3
+        assert told["error"]["stage"] == "loading models.py:never"
+        assert "Traceback" not in done.stderr
+
+    def test_while_a_function_is_called_in_other_processes(self, tmp_path: Path):
+        done = run(tmp_path, signal.SIGTERM, "models.py:while_running")
+        assert done.returncode == 3
+        assert "Stopped" in done.stderr
+        for word in ("Traceback", "Warning", "warn", "leaked"):
+            assert word not in done.stderr
+
+
+class TestCommand:
+    """A command in a thread, told to stop."""
+
+    def stop_soon(self) -> None:
+        threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
+
+    def test_what_the_command_returns_and_raises_comes_through(self):
+        assert Stopping().run(lambda: 2, lambda: 3) == 2
+        with pytest.raises(ZeroDivisionError):
+            Stopping().run(lambda: 1 // 0, lambda: 3)
+
+    def test_one_that_hears_of_it_ends_with_what_it_has(self):
+        said: list[str] = []
+
+        def command() -> int:
+            meter = Meter()
+            try:
+                while True:
+                    meter.call(_Program())
+                    time.sleep(0.01)
+            except KeyboardInterrupt:
+                meter.call(_Program())  # what concludes calls programs too, and may
+                said.append("so far")
+                return 3
+
+        stopping = Stopping()
+        stopping.listen()
+        self.stop_soon()
+        assert stopping.run(command, lambda: 99) == 3
+        assert said == ["so far"]
+
+    def test_one_that_does_not_is_given_up(self):
+        over = threading.Event()
+        stopping = Stopping()
+        stopping.listen()
+        self.stop_soon()
+        assert stopping.run(lambda: over.wait(30), lambda: 3) == 3
+        assert not stopping.claim_last_word()  # the command may not tell its own end any more
+        over.set()
+        interruption.forget()
+
+
+class _Program:
+    """What a meter calls."""
+
+    def _cache_size(self) -> int:
+        return 1
+
+    def __call__(self) -> None:
+        pass

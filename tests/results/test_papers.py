@@ -1,0 +1,63 @@
+"""Comparisons for papers: Markdown and LaTeX in which names are text and notes are seen."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import pytest
+
+from refti.results.compare import compare
+from refti.results.papers import escape_latex, escape_markdown
+
+
+@dataclass(frozen=True)
+class Result:
+    log_z: float
+    error: float
+    trusted: bool = True
+
+
+TABLE = compare(
+    {
+        "AR(3)": Result(-100.0, 0.05),
+        "a_b|c$": Result(-101.7, 0.08, trusted=False),
+        "far": Result(-300.0, 0.1),
+        "broken": Result(float("nan"), 0.1),
+    }
+)
+
+
+def test_markdown_has_a_row_a_model_and_the_notes():
+    lines = TABLE.to_markdown().splitlines()
+    assert lines[2] == "| AR(3) | -100.000 ± 0.050 | 0 | 0.846 ± 0.012 | yes |"
+    assert lines[3].startswith(r"| a\_b\|c\$ | -101.700 ± 0.080 | -1.700 ± 0.094 |")
+    assert lines[4].split("|")[4].strip() == "< 0.0001"
+    assert lines[5].split("|")[2].strip() == "–"
+    assert {len(re.findall(r"(?<!\\)\|", line)) for line in lines[:6]} == {6}
+    assert any("not to be relied on" in line for line in lines[6:])
+
+
+def test_latex_has_balanced_braces_escaped_names_and_the_notes():
+    text = TABLE.to_latex()
+    assert r"AR(3) & $-100.000 \pm 0.050$ & $0$ & $0.846 \pm 0.012$ & yes \\" in text
+    assert r"a\_b\textbar{}c\$ & $-101.700 \pm 0.080$" in text
+    assert "$< 0.0001$" in text
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 1
+    bare = re.sub(r"\\[{}]", "", text)
+    assert bare.count("{") == bare.count("}")
+    assert r"\multicolumn{5}" in text
+    rows = [line for line in text.splitlines() if line.endswith(r"\\") and "&" in line]
+    assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {4}
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("50 % & more", r"50 \% \& more"), ("\\x{y}", r"\textbackslash{}x\{y\}"), ("a\nb", "a?b")],
+)
+def test_names_in_latex(name: str, shown: str):
+    assert escape_latex(name) == shown
+
+
+def test_markup_in_markdown_is_text():
+    assert escape_markdown("<b>*x*</b>") == r"\<b\>\*x\*\</b\>"
