@@ -20,7 +20,7 @@ _MADE: dict[str, Callable[..., Any]] = {
     "student_t": lambda nu, mu, sigma: stats.t(nu, mu, sigma),
     "double_exponential": lambda mu, sigma: stats.laplace(mu, sigma),
     "logistic": lambda mu, sigma: stats.logistic(mu, sigma),
-    "gumbel": lambda mu, beta: stats.gumbel_r(mu, beta),
+    "gumbel": lambda mu, scale: stats.gumbel_r(mu, scale),
     "skew_normal": lambda xi, omega, alpha: stats.skewnorm(alpha, xi, omega),
     "uniform": lambda a, b: stats.uniform(a, b - a),
     "exponential": lambda rate: stats.expon(scale=1 / rate),
