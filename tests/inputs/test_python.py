@@ -156,7 +156,7 @@ def test_the_calls_stay_within_max_evaluations():
 
     model = refti.from_callable(counted, dim=3, processes=1)
     before = len(calls)
-    with pytest.raises(refti.SamplingError, match="budget"):
+    with pytest.raises(refti.SamplingError, match="raise max_evaluations="):
         evidence(model, max_evaluations=500)
     assert len(calls) - before <= 500 + 3
     before = len(calls)

@@ -278,7 +278,7 @@ class TestDraws:
 
 def test_budget_too_small():
     model = suite.log_gamma().model()
-    with pytest.raises(refti.SamplingError, match=r"budget.*max_evaluations="):
+    with pytest.raises(refti.SamplingError, match="raise max_evaluations="):
         refti.evidence(model, max_evaluations=500, progress=False)
 
 

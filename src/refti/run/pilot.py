@@ -9,12 +9,17 @@ import numpy as np
 
 from refti.checks.tuning import TUNING as CHECKS
 from refti.draws import autocorrelation
-from refti.errors import ModelError, SamplingError
+from refti.errors import SamplingError
 from refti.models.model import ValueAndGradient
 from refti.run.flattened import explore_flattened
 from refti.run.problem import End, Problem
 from refti.run.tuning import KERNEL_CHOICE, PILOT, USERS_DRAWS
-from refti.run.users_draws import Judged, beside_fresh_ones
+from refti.run.users_draws import (
+    Judged,
+    beside_fresh_ones,
+    require_likeness,
+    require_spread,
+)
 from refti.run.wide_densities import wide_densities
 from refti.sampling.block import Rung
 from refti.sampling.engine import Engine
@@ -137,7 +142,7 @@ def find_posterior(problem: Problem, end: End, engine: Engine) -> Pilot:
         rung = _find_rung(problem, end, modes, evaluate, engine)
         blocks = PILOT.blocks if end.leg.has_gradient else PILOT.blocks_by_values
         pilot = _without_bumps(_draw(end, modes, rung, blocks, engine))
-        _require_spread(end, pilot)
+        require_spread(pilot.draws, end.model.space.coordinates)
         return replace(
             pilot, peak=measure_peak(evaluate, modes.mode, pilot.draws, pilot.log_density)
         )
@@ -323,7 +328,7 @@ def _from_users_draws(
     each = problem.users_chains.shape[1]
     settled = np.isfinite(values) & (picks % each >= each // 2)  # warm-up is another fault
     if settled.any():
-        _require_likeness(values[settled], fresh.log_density)
+        require_likeness(values[settled], fresh.log_density)
     names = end.model.space.coordinates
     if not modes.are_separate and not judged.faults:
         differing = beside_fresh_ones(problem.users_chains, fresh.x, names)
@@ -335,27 +340,3 @@ def _from_users_draws(
     fresh_rung = fresh.rung if shorter else rung
     none_yet = np.zeros((1, len(users)))
     return Pilot(modes, fresh_rung, users[None], none_yet, is_users=True, judged=judged)
-
-
-def _require_spread(end: End, pilot: Pilot) -> None:
-    """Raises SamplingError if no chain has moved along some coordinate."""
-    still = np.flatnonzero(np.ptp(pilot.draws, axis=0) == 0)
-    if len(still):
-        name, at = end.model.space.coordinates[still[0]], pilot.draws[0, still[0]]
-        raise SamplingError(
-            f"No chain could move along the coordinate {name!r} (unconstrained) from {at:.6g}: the "
-            "density is zero, or not finite, next to it, or so narrow that numbers have no digits "
-            "for it. Check the density near there; if it is right, give the parameter in units in "
-            "which the posterior is about 1 wide."
-        )
-
-
-def _require_likeness(users: np.ndarray, fresh: np.ndarray) -> None:
-    """Raises ModelError if log densities of the user's draws are far from those of fresh ones."""
-    distance = abs(users.mean() - fresh.mean()) / (fresh.std() + 1e-9 * abs(fresh.mean()))
-    if distance > PILOT.most_unlike:
-        raise ModelError(
-            f"draws= are not draws of this model: their log density is {users.mean():.6g} "
-            f"on average, that of chains begun at them {fresh.mean():.6g} ± {fresh.std():.3g}. "
-            "Give the posterior draws of this very model and data, or leave draws= out."
-        )

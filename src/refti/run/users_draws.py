@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from refti.draws import autocorrelation
-from refti.run.tuning import USERS_DRAWS
+from refti.errors import ModelError, SamplingError
+from refti.run.tuning import PILOT, USERS_DRAWS
 
 
 @dataclass(frozen=True)
@@ -109,6 +110,30 @@ def beside_fresh_ones(x: np.ndarray, fresh: np.ndarray, names: Sequence[str]) ->
         yield (
             f"they are elsewhere: {names[worst]!r} (unconstrained) is {means[0][worst]:.3g} in "
             f"them on average and {means[1][worst]:.3g} in chains begun at them"
+        )
+
+
+def require_likeness(users: np.ndarray, fresh: np.ndarray) -> None:
+    """Raises ModelError if log densities of the user's draws are far from those of fresh ones."""
+    distance = abs(users.mean() - fresh.mean()) / (fresh.std() + 1e-9 * abs(fresh.mean()))
+    if distance > PILOT.most_unlike:
+        raise ModelError(
+            f"draws= are not draws of this model: their log density is {users.mean():.6g} "
+            f"on average, that of chains begun at them {fresh.mean():.6g} ± {fresh.std():.3g}. "
+            "Give the posterior draws of this very model and data, or leave draws= out."
+        )
+
+
+def require_spread(draws: np.ndarray, names: Sequence[str]) -> None:
+    """Raises SamplingError if no chain has moved along some coordinate of draws[n, dim]."""
+    still = np.flatnonzero(np.ptp(draws, axis=0) == 0)
+    if len(still):
+        name, at = names[still[0]], draws[0, still[0]]
+        raise SamplingError(
+            f"No chain could move along the coordinate {name!r} (unconstrained) from {at:.6g}: the "
+            "density is zero, or not finite, next to it, or so narrow that numbers have no digits "
+            "for it. Check the density near there; if it is right, give the parameter in units in "
+            "which the posterior is about 1 wide."
         )
 
 
