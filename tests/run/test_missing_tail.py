@@ -64,3 +64,15 @@ def test_a_run_in_coordinates_with_heavy_tails_is_not_trusted():
     for seed in (0, 1):
         result = refti.evidence(cauchys(5), reference="covariance", seed=seed, progress=False)
         assert not result.trusted
+
+
+def test_narrow_peaks_that_lines_cannot_resolve_are_no_tail():
+    places = np.array([0.0, 1.0, 2.0, 30.0])
+
+    def comb(x):
+        return jnp.logaddexp.reduce(-0.5 * ((x[0] - places) / 0.003) ** 2)
+
+    rng = np.random.default_rng(0)
+    where = rng.choice(places, size=(8, 500, 1), p=[0.32, 0.33, 0.33, 0.02])
+    found, _ = missing(refti.Model(comb, dim=1), where + 0.003 * rng.normal(size=where.shape))
+    assert check_missing_tail(*found).ok

@@ -50,6 +50,9 @@ class CheckTuning:
     tail_points: int = tuned(20, "points on each side of a line's middle, and of its draw")
     tail_ends: float = tuned(1e4, "times further than where it begins, where a tail is left")
     tail_grain: float = tuned(0.2, "spreads between the points in the middle of a line")
+    most_unresolved: float = tuned(
+        0.2, "nats between a line's mass by all points and by every other one, to tell anything"
+    )
     most_missing: float = tuned(
         0.01, "share of the mass that draws may lack in a tail, and that many errors of it: 4"
     )

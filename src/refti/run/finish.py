@@ -62,9 +62,10 @@ def check_run(state: RunState, stopped: float, meter: Meter) -> list[Check]:
     points = state.conclusion.samples[-1].end_points
     if not isinstance(state.plan.path.legs[-1].start, Student):  # whose own draws get there
         checks.append(check_tails(_heaviest(points)))
-    # A run without the budget for it is not trusted anyway, or has next to nothing left.
-    with suppress(OutOfBudgetError):
-        checks.append(check_missing_tail(*find_missing_tail(problem.model, points, meter)))
+    if not pilot.on_separate_modes:  # between which a line has gaps and peaks of its own
+        # A run without the budget for it is not trusted anyway, or has next to nothing left.
+        with suppress(OutOfBudgetError):
+            checks.append(check_missing_tail(*find_missing_tail(problem.model, points, meter)))
     own = problem.own_points(points)
     checks.append(check_bounds(problem.given[0], own, meter))
     if stopped:

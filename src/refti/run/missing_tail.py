@@ -58,7 +58,7 @@ def _missing_along(model: Model, points: np.ndarray, axis: int, meter: Meter) ->
     x = points.reshape(-1, points.shape[2])
     lines = x[np.linspace(0, len(x) - 1, TUNING.tail_lines).astype(int)]
     shares = _shares_beyond(model, lines, axis, float(np.median(x[:, axis])), begins, x, meter)
-    if len(shares) < 2:
+    if len(shares) <= TUNING.tail_lines / 2:
         return NONE_MISSING
     counted = float(beyond.mean())
     error = np.hypot(shares.std(ddof=1) / np.sqrt(len(shares)), np.sqrt(counted / size))
@@ -93,13 +93,22 @@ def _shares_beyond(
 
 
 def _share_of_line(at: np.ndarray, log_density: np.ndarray, middle: float, begins: float) -> float:
-    """The share of the mass beyond a distance from the middle, by the trapezoid rule."""
+    """The share of the mass beyond a distance from the middle; NaN where points are too few.
+
+    They are where every other of them gives another mass of the line: it has narrow peaks.
+    """
     log_density = np.where(np.isfinite(log_density), log_density, -np.inf)
     density = np.exp(log_density - log_density.max())
-    # A power law is straight in the logs, where the trapezoid rule would take its bend for mass.
-    pieces = np.diff(at) * _log_mean(density[1:], density[:-1])
+    pieces, coarse = _pieces(at, density), _pieces(at[::2], density[::2])
+    if abs(np.log(pieces.sum() / max(coarse.sum(), 1e-300))) > TUNING.most_unresolved:
+        return float("nan")
     outside = np.abs(0.5 * (at[1:] + at[:-1]) - middle) > begins
     return float(pieces[outside].sum() / pieces.sum())
+
+
+def _pieces(at: np.ndarray, density: np.ndarray) -> np.ndarray:
+    """The mass between each two points: tails bend so much that straight lines would overstate."""
+    return np.diff(at) * _log_mean(density[1:], density[:-1])
 
 
 def _log_mean(a: np.ndarray, b: np.ndarray) -> np.ndarray:
