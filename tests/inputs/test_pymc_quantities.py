@@ -102,7 +102,7 @@ def test_data_are_those_of_the_model_when_it_was_made() -> None:
     with model:
         pm.set_data({"data": [7.0, 7.0, 7.0]})
     changed = refti.from_pymc(model)
-    assert made.origin["data_sha256"] != changed.origin["data_sha256"]
+    assert made.origin["values_sha256"] != changed.origin["values_sha256"]
     known = made.quantities
     np.testing.assert_array_equal(known.observed["y"], [1.0, 2.0, 3.0])
     assert known.log_likelihoods is not None

@@ -239,9 +239,9 @@ class Model:
         if not quantities.observed:
             return self._changed(quantities=quantities)
         known = {
-            "kind": self.source.split()[0],
+            "kind": self.source.split()[0].lower(),
             "observed": {name: list(data.shape) for name, data in quantities.observed.items()},
-            "data_sha256": data_digest(quantities.observed),
+            "values_sha256": data_digest(quantities.observed),
         }
         origin = MappingProxyType({**known, **(self.origin or {})})
         return self._changed(quantities=quantities, origin=origin)

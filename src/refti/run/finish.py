@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -35,7 +36,7 @@ from refti.run.problem import Problem
 from refti.run.rounding import check_bounds
 from refti.run.rounds import RunState, evaluations_wanted, is_beyond_budget
 from refti.sampling.leg_sample import LegSample
-from refti.sampling.metering import Meter
+from refti.sampling.metering import Meter, OutOfBudgetError
 
 
 def check_run(state: RunState, stopped: float, meter: Meter) -> list[Check]:
@@ -61,7 +62,9 @@ def check_run(state: RunState, stopped: float, meter: Meter) -> list[Check]:
     points = state.conclusion.samples[-1].end_points
     if not isinstance(state.plan.path.legs[-1].start, Student):  # whose own draws get there
         checks.append(check_tails(_heaviest(points)))
-    checks.append(check_missing_tail(*find_missing_tail(problem.model, points, meter)))
+    # A run without the budget for it is not trusted anyway, or has next to nothing left.
+    with suppress(OutOfBudgetError):
+        checks.append(check_missing_tail(*find_missing_tail(problem.model, points, meter)))
     own = problem.own_points(points)
     checks.append(check_bounds(problem.given[0], own, meter))
     if stopped:

@@ -32,7 +32,8 @@ def find_missing_tail(model: Model, points: np.ndarray, meter: Meter) -> Missing
 
     Chains that stop short of a power law's tail leave draws that look as if it ended there, so
     every tail that is longer than a normal's may be followed. Shares that are lacking in the tails
-    of several coordinates add up, as the evidence that is missing does.
+    of several coordinates add up, as the evidence that is missing does. Raises OutOfBudgetError if
+    the budget has no room for that.
     """
     x = points.reshape(-1, points.shape[2])
     distances = np.abs(x - np.median(x, axis=0))
@@ -85,7 +86,7 @@ def _shares_beyond(
         at = np.unique(np.concatenate([middle + offsets, line[axis] + offsets, middle + edges]))
         moved = np.repeat(line[None], len(at), axis=0)
         moved[:, axis] = at
-        meter.count(densities=len(at))
+        meter.reserve(len(at))
         shares.append(_share_of_line(at, model.log_densities(moved), middle, begins))
     found = np.array(shares)
     return found[np.isfinite(found)]
