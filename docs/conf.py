@@ -44,7 +44,6 @@ exclude_patterns = ["_extensions", "_static", "**/runs"]
 default_role = "literal"  # single backticks in docstrings
 smartquotes = False  # quotes in docstrings are code
 highlight_language = "text"
-suppress_warnings = ["toc.empty_glob"]
 
 # Every page is run from nothing each time, so that none shows what the code no longer does.
 nb_execution_mode = "force"
