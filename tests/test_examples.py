@@ -17,9 +17,8 @@ MODELS = Path(__file__).parents[1] / "examples" / "radiata" / "models.py"
 )
 def test_both_radiata_models_from_every_source(source: str):
     targets = [f"{MODELS}:{source}_{name}" for name in EXACT_LOG_Z]
-    done = CliRunner().invoke(
-        commands, ["run", *targets, "--json", "--no-prior-check"], standalone_mode=False
-    )
+    options = ["--json", "--no-prior-check", "--data-name", "pine"]  # one outcome, two covariates
+    done = CliRunner().invoke(commands, ["run", *targets, *options], standalone_mode=False)
     assert done.return_value == 0, done.output
     results = json.loads(done.stdout)["results"]
     for name, exact in EXACT_LOG_Z.items():

@@ -21,7 +21,7 @@ import refti
 from refti import progress as reporters
 from refti import suite
 from refti.checks.check import Check
-from refti.run import missing_tail, one_run, pilot, rounds
+from refti.run import missing_tail, one_run, pilot, rounds, users_draws
 from refti.run.rounds import RunState
 from refti.run.tuning import ROUNDS
 from refti.sampling import ladder_building, metering
@@ -123,7 +123,7 @@ class TestBudget:
         assert "finished" in failed(found)
         assert not found.trusted
         check = next(check for check in found.checks if check.name == "finished")
-        assert "budget" in check.advice
+        assert "evaluations of max_evaluations= were spent" in check.advice
         # One more scan is the difference that 25 more draws make, with no tail followed after it.
         no_tail = replace(missing_tail.TUNING, long_tail=np.inf)
         monkeypatch.setattr(missing_tail, "TUNING", no_tail)

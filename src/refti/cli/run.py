@@ -48,6 +48,7 @@ def run(
     exponent: float | None,
     draws: tuple[Path, ...],
     checks: bool,
+    different_data: bool,
     executor: str | int | None,
     workers: int | None,
     progress: str | None,
@@ -103,7 +104,15 @@ def run(
         settings["draws"] = list(draws) or None
         settings["executor"] = executor
         done = _Done()
-        tell = partial(_tell, done, seeds, store, as_json=as_json, all_checks=checks)
+        tell = partial(
+            _tell,
+            done,
+            seeds,
+            store,
+            as_json=as_json,
+            all_checks=checks,
+            different_data=different_data,
+        )
         STOPPING.forced = partial(_tell_forced, done, display, tell)
         _run_models(models, folders, seeds, display, settings, done)
     if not STOPPING.claim_last_word():
@@ -249,20 +258,34 @@ def _stop(error: KeyboardInterrupt | RefTIError, display: Display) -> dict[str, 
 
 
 def _tell(
-    done: _Done, seeds: Mapping[str, int], store: Path | None, *, as_json: bool, all_checks: bool
+    done: _Done,
+    seeds: Mapping[str, int],
+    store: Path | None,
+    *,
+    as_json: bool,
+    all_checks: bool,
+    different_data: bool,
 ) -> int:
     """Prints what came of the models; returns the exit code."""
     import refti
 
-    table = refti.compare(done.results) if len(done.results) > 1 else None
+    table, not_ranked = None, ""
+    try:
+        if len(done.results) > 1:
+            table = refti.compare(done.results, different_data=different_data)
+    except refti.CompareError as error:  # may not cost the results that are there
+        not_ranked = in_command_line_words(str(error))
     if as_json:
         record: dict[str, Any] = {"results": {n: r.to_dict() for n, r in done.results.items()}}
         record |= {"comparison": table.to_dict()} if table else {}
+        record |= {"not_ranked": not_ranked} if not_ranked else {}
         record |= {"refused": done.refused} if done.refused else {}
         record |= {"stopped": done.stopped} if done.stopped else {}
         print_json(record | {"seeds": dict(seeds), "exit_code": done.code})
     else:
         print_results(done.results, table, all_checks=all_checks)
+    if not_ranked:
+        say(f"Not ranked. {not_ranked}")
     for name, message in done.refused.items():
         say(f"{name}: {message}")
     for name, stop in done.stopped.items():

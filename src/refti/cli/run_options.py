@@ -165,6 +165,21 @@ OPTIONS = (
         show_default=True,
         help="How chains move.",
     ),
+    click.option(
+        "--posterior-draws",
+        metavar="COUNT",
+        type=click.IntRange(min=1),
+        help="Draws of the posterior to keep; as many as the estimate took if not given.",
+    ),
+    click.option(
+        "--data-name",
+        metavar="NAME",
+        help="What the data are called: models of data of one name are ranked, though their files "
+        "differ, as those of two sets of covariates do.",
+    ),
+    click.option(
+        "--different-data", is_flag=True, help="Rank models of different data all the same."
+    ),
     click.option("--checks", is_flag=True, help="Print all checks, not only those that failed."),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     click.option("--quiet", is_flag=True, help="No progress."),

@@ -8,6 +8,7 @@ OPTIONS = {
     "chains": "--chains",
     "check_prior": "--prior-check",
     "data": "--data",
+    "data_name": "--data-name",
     "draws": "--draws",
     "estimator": "--estimator",
     "kept": "--kept",
@@ -16,6 +17,7 @@ OPTIONS = {
     "max_evaluations": "--max-evaluations",
     "max_seconds": "--max-seconds",
     "path": "--path",
+    "posterior_draws": "--posterior-draws",
     "prior": "--prior-program",
     "reference": "--reference",
     "search": "--search",
@@ -32,6 +34,7 @@ PHRASES = {
     "check_prior=False (--no-prior-check)": "--no-prior-check",
     "solver_limit= of refti.from_stan (--solver-limit)": "--solver-limit",
     "check_prior=False": "--no-prior-check",
+    "different_data=True (--different-data)": "--different-data",
     "witness=True": "--witness",
     "or refti.Model(log_prior=, log_likelihood=)": (
         "or give them apart: --prior-program for a Stan program, and in Python "
