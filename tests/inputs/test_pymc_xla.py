@@ -1,5 +1,7 @@
 """How XLA lays out its calls is read from its own header, and doubted where it does not fit."""
 
+import re
+
 import pymc as pm
 import pytest
 
