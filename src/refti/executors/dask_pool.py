@@ -37,8 +37,8 @@ class DaskPool:
     def submit(self, function: Callable[..., Any], *arguments: Any) -> Future[Any]:
         """Sends a call.
 
-        Not by Dask's own executor: its futures wait for ever where a worker dies while what it
-        computed is being fetched.
+        Not by Dask's own executor, whose futures have no limit of time while what a worker has
+        computed is being fetched: should it die then, they might wait for ever.
         """
         answer: Future[Any] = Future()
         answer.set_running_or_notify_cancel()

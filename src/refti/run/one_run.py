@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 from pathlib import Path as FilePath
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
+
+import numpy as np
 
 from refti import progress as reporters
+from refti.checks.check import Check
 from refti.checks.ended import Ended
 from refti.checks.of_run import check_end, check_prior_integral
 from refti.draws.cost import Budget
@@ -90,39 +93,65 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
         drawn = draw_posterior(state, engine)
         fresh = compare_fresh_starts(state, engine)
         reference = draw_reference(state, engine)
-    checks, ended = [*fresh, *check_run(state, counting.stopped_share, meter)], state.ended
-    if settings.check_prior and problem.model.prior is not None and ended is None:
-        clock("integrating the prior", 0, 1)
-        try:
-            alone = partial(_run_alone, memory, "prior")
-            integral = integrate_prior(problem, meter, alone)
-            why_not = spent_budget(settings, meter) if meter.exhausted else ""
-            checks.append(check_prior_integral(integral, problem.given[0].source, why_not))
-        except KeyboardInterrupt:  # may not cost the result that is there already
-            ended = Ended.INTERRUPTED
-    told = told_by_models(problem, counting.rejected)
+    checks = [*fresh, *check_run(state, counting.stopped_share, meter)]
     points = seen.own_points(state.conclusion.samples[-1].end_points)
     memory.probe(points)
     groups = gather_groups(problem.given[0], seen.own_points(drawn), meter)
+    beside = _look_beside(problem, state, points, meter, memory, clock)
+    shown, found = name_shown(state, reference)
+    found |= told_by_models(problem, counting.rejected) | beside.found
+    ended = beside.ended
+    found |= {"stages": clock.record(), "ended": None if ended is None else ended.value}
+    return build_result(
+        state,
+        checks=[check_end(ended, spent_budget(settings, meter)), *checks, *beside.checks],
+        groups=groups,
+        cost=meter.spent,
+        found=found,
+        reference=shown,
+    )
+
+
+class _Beside(NamedTuple):
+    """What runs beside the first one told, and whether the first ended before its time."""
+
+    checks: list[Check]
+    found: dict[str, Any]
+    ended: Ended | None
+
+
+def _look_beside(
+    problem: Problem,
+    state: RunState,
+    points: np.ndarray,
+    meter: Meter,
+    memory: StoreMemory | NoStore,
+    report: Progress,
+) -> _Beside:
+    """The prior's own integral and the second witness, where they are wanted.
+
+    An interruption may not cost the result that is there already.
+    """
+    settings, ended = problem.settings, state.ended
+    checks, found = list[Check](), dict[str, Any]()
+    if settings.check_prior and problem.model.prior is not None and ended is None:
+        report("integrating the prior", 0, 1)
+        try:
+            integral = integrate_prior(problem, meter, partial(_run_alone, memory, "prior"))
+            why_not = spent_budget(settings, meter) if meter.exhausted else ""
+            checks.append(check_prior_integral(integral, problem.given[0].source, why_not))
+        except KeyboardInterrupt:
+            ended = Ended.INTERRUPTED
     if settings.witness:
-        clock("making the second estimate", 0, 1)
+        report("making the second estimate", 0, 1)
         try:
             alone = partial(_run_alone, memory, "witness")
             witness = second_estimate(problem, points, ended, meter, alone)
             checks.append(witness.check(state.conclusion.estimates["mbar"]))
-            told["witness"] = witness.record()
+            found["witness"] = witness.record()
         except KeyboardInterrupt:
             ended = Ended.INTERRUPTED
-    shown, told_of_modes = name_shown(state, reference)
-    told |= told_of_modes | {"stages": clock.record()}
-    return build_result(
-        state,
-        checks=[check_end(ended, spent_budget(settings, meter)), *checks],
-        groups=groups,
-        cost=meter.spent,
-        found=told | {"ended": None if ended is None else ended.value},
-        reference=shown,
-    )
+    return _Beside(checks, found, ended)
 
 
 def _explore(problem: Problem, engine: Engine) -> RunState:

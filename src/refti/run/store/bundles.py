@@ -144,7 +144,8 @@ class Bundles:
         yield from self._unreadable()
         known = {f"{stem}{suffix}" for stem in self.receipts for suffix in (".zip", ".json")}
         told = {one.file for one in self.damaged}
-        for file in sorted(self.folder.iterdir()):
+        files = sorted(self.folder.iterdir()) if self.folder.is_dir() else []  # they may be deleted
+        for file in files:
             if file.name not in known | told and file.suffix != ".zip":
                 yield Damage(file.name, "it is no file of a run")
 
