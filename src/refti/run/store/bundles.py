@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import io
 import json
-import os
 import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
@@ -19,6 +18,7 @@ from threading import Lock
 from typing import Any
 
 from refti.errors import StoreError
+from refti.executors.markers import is_alive
 from refti.results.files import read_plain_file, write_bytes, write_json
 
 FORMAT = 1
@@ -239,15 +239,5 @@ def remove_leftovers(folder: Path) -> None:
     """Removes temporary files of processes of this machine that are no more."""
     for file in folder.glob(".*.*"):
         process = file.name.rpartition(".")[2]
-        if process.isdecimal() and not _is_alive(int(process)):
+        if process.isdecimal() and not is_alive(int(process)):
             file.unlink(missing_ok=True)
-
-
-def _is_alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True
