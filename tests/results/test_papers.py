@@ -61,3 +61,9 @@ def test_names_in_latex(name: str, shown: str):
 
 def test_markup_in_markdown_is_text():
     assert escape_markdown("<b>*x*</b>") == r"\<b\>\*x\*\</b\>"
+
+
+def test_a_probability_next_to_one_has_no_digits():
+    table = compare({"near": Result(-100.0, 0.05), "far": Result(-300.0, 0.1)})
+    assert r"$> 0.9999$" in table.to_latex()
+    assert "| > 0.9999 |" in table.to_markdown()

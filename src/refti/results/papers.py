@@ -41,7 +41,9 @@ def paper_number(value: float, error: float, *, is_best: bool = False) -> str:
 
 
 def paper_probability(value: float, error: float) -> str:
-    """A probability with its error, or that it is small."""
+    """A probability with its error, or that it is next to 0 or 1."""
+    if value > 1 - SMALL and error < SMALL:
+        return f"> {1 - SMALL:.4f}"
     return f"< {SMALL:.4f}" if value < SMALL else paper_number(value, error)
 
 
