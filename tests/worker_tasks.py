@@ -89,3 +89,13 @@ class UnreadableValue:
 def unreadable_value() -> object:
     """A value that cannot be read where it arrives."""
     return UnreadableValue()
+
+
+def netcdf() -> bytes:
+    """The first bytes of a dataset's file, made in memory."""
+    import numpy as np
+    import xarray
+
+    from refti.results.files import netcdf_bytes
+
+    return netcdf_bytes(xarray.Dataset({"a": ("x", np.zeros(3))}))[:8]

@@ -40,6 +40,8 @@ def test_lost_workers_and_a_client_of_the_users(tmp_path: Path):
             assert again.submit(Task("", worker_tasks.variables, names)).result() == ["1", "1"]
             worker = again.submit(Task("", worker_tasks.process)).result()
             assert worker != os.getpid()
+            # A worker's own files, which xarray would ask the cluster for a lock of.
+            assert again.submit(Task("", worker_tasks.netcdf)).result().startswith(b"\x89HDF")
         assert supervisor.submit(Task("", worker_tasks.square, (3,))).result() == 9
 
 

@@ -8,7 +8,9 @@ import json
 import math
 import os
 import stat
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,8 +94,8 @@ def netcdf_bytes(dataset: xarray.Dataset) -> bytes:
     if names:
         dataset = dataset.rename({name: name.replace("/", SLASH) for name in names})
         dataset = dataset.assign_attrs({SLASHES: sorted(names)})
-    content = dataset.to_netcdf(engine="h5netcdf")
-    return bytes(content)
+    with _without_a_cluster():
+        return bytes(dataset.to_netcdf(engine="h5netcdf"))
 
 
 def read_netcdf(path: Path, digest: str) -> xarray.Dataset:
@@ -118,6 +120,20 @@ def read_netcdf(path: Path, digest: str) -> xarray.Dataset:
     changed = dataset.attrs.pop(SLASHES, [])
     names = [changed] if isinstance(changed, str) else [str(name) for name in changed]
     return dataset.rename({name.replace("/", SLASH): name for name in names})
+
+
+@contextmanager
+def _without_a_cluster() -> Iterator[None]:
+    """The scope in which xarray writes by itself.
+
+    In a worker of Dask it asks the cluster for a lock by the file's name; one in memory has none.
+    """
+    dask = sys.modules.get("dask")
+    if dask is None:
+        yield
+    else:
+        with dask.config.set(scheduler="synchronous"):
+            yield
 
 
 def sha256(content: bytes) -> str:
