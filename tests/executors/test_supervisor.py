@@ -157,6 +157,8 @@ import worker_tasks
 from refti.executors.supervisor import Supervisor
 from refti.executors.task import Task
 if __name__ == "__main__":
+    # A shell that starts the tests in the background leaves Ctrl-C ignored to all its children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with Supervisor(1) as supervisor:
         supervisor.run([Task("long", worker_tasks.announce_and_sleep, ({file!r}, 600.0))])
 """

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import BrokenExecutor, Future
-from threading import Lock
+from threading import Lock, Thread
 from typing import Any
 
 from loky import ProcessPoolExecutor
@@ -71,4 +71,16 @@ class LokyPool:
             there = [process for process in self._processes if process is not None]
             self._processes = [None] * self.workers
         for process in there:
-            process.shutdown(wait=True, kill_workers=at_once)
+            if at_once:
+                _end_at_once(process)
+            else:
+                process.shutdown(wait=True)
+
+
+def _end_at_once(process: ProcessPoolExecutor) -> None:
+    """Ends a process in the middle of its call; who was interrupted does not wait for long."""
+    ending = Thread(
+        target=process.shutdown, kwargs={"wait": True, "kill_workers": True}, daemon=True
+    )
+    ending.start()
+    ending.join(TUNING.ending_seconds)

@@ -31,6 +31,9 @@ class ExecutorsTuning:
     starts_in_a_row: int = tuned(
         8, "workers lost one after the other before any began a task: then none can begin here"
     )
+    ending_seconds: float = tuned(
+        10.0, "that an interrupted driver waits for a pool of killed processes to be put away"
+    )
     probes: int = tuned(20, "empty tasks by which the cost of sending is measured")
 
 
