@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from refti.errors import ReferenceFitError, SamplingError
+from refti.factors.either import on_host
+from refti.factors.factor import Factor
+from refti.factors.tuning import TUNING as FACTORS
 from refti.paths.path import Leg
 from refti.paths.thermodynamic_length import measure_segment
 from refti.references import registry
@@ -65,7 +68,11 @@ def choose_reference(
     worth = TUNING.worth_compiling if end.leg.has_gradient else TUNING.worth_compiling_by_values
     worth = 0.0 if is_shaped else worth
     best = pick_best(lengths, target_error, worth)
-    most_draws = min(TUNING.draws_a_dimension * end.model.dim, TUNING.most_pilot_draws)
+    most_draws = min(
+        TUNING.draws_a_dimension * end.model.dim,
+        TUNING.most_pilot_draws,
+        TUNING.most_pilot_numbers // end.model.dim,
+    )
     while (
         not pilot.is_users
         and len(pilot.draws) < most_draws
@@ -96,7 +103,8 @@ def measure_families(
     end: End, pilot: Pilot, engine: Engine, *, is_shaped: bool = False
 ) -> dict[str, float]:
     """The length of the way from each family that is worth trying."""
-    is_dense = end.model.dim <= TUNING.densest
+    is_dense = end.model.dim <= FACTORS.densest
+    is_dense &= not isinstance(pilot.rung.whitening.factor, Factor)
     plain = registry.tried_by_auto("dense" if is_dense else "high_dimension")
     lengths = measure_lengths(end, pilot, plain, engine)
     if pilot.on_separate_modes:
@@ -109,8 +117,9 @@ def measure_families(
             "each other exactly, and that the density is finite about its start."
         )
     short = TUNING.short if end.leg.has_gradient else TUNING.short_by_values
-    if (is_shaped or min(lengths.values()) > short) and is_dense:
-        lengths |= measure_lengths(end, pilot, registry.tried_by_auto("shaped"), engine)
+    if is_shaped or min(lengths.values()) > short:
+        shaped = registry.tried_by_auto("shaped" if is_dense else "high_dimension_shaped")
+        lengths |= measure_lengths(end, pilot, shaped, engine)
     return lengths
 
 
@@ -140,7 +149,7 @@ def fit_family(end: End, pilot: Pilot, family: str, draws: np.ndarray, engine: E
         evaluate=end.evaluate_by(engine),
         mode=pilot.modes.mode,
         draws=draws,
-        base=np.asarray(pilot.rung.whitening.factor),
+        base=on_host(pilot.rung.whitening.factor),
         peaks=pilot.modes.peaks if pilot.on_separate_modes else None,
         peak_factors=pilot.modes.factors if pilot.on_separate_modes else None,
         peak_masses=pilot.modes.log_masses if pilot.on_separate_modes else None,
@@ -167,7 +176,9 @@ def measure_length(end: End, reference: Reference, held_out: np.ndarray, engine:
 def pick_best(lengths: Mapping[str, float], target_error: float, worth: float) -> str:
     """The family of the shortest way; a shaped one only where it saves enough draws."""
     plain = {
-        name: value for name, value in lengths.items() if registry.FAMILIES[name].auto != "shaped"
+        name: value
+        for name, value in lengths.items()
+        if not registry.FAMILIES[name].auto.endswith("shaped")
     }
     best = min(plain, key=plain.__getitem__)
     better = min(lengths, key=lengths.__getitem__)
