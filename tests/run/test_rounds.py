@@ -13,7 +13,6 @@ from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
