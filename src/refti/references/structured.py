@@ -37,26 +37,31 @@ from refti.search.large_mode import LargeMode
 class Structured:
     """exp(log_z) times the density of mean + factor(bend(v)), v standard normal.
 
-    bend(v) = sinh((asinh v + skew) / tail), coordinate by coordinate; a skew of 0 and a tail of 1
-    leave a Gaussian.
+    bend(v) = sinh((asinh v + skew) / tail), coordinate by coordinate; without skew and tail it is
+    a Gaussian.
     """
 
     mean: Float[Array, " dim"]
     factor: Factor
-    skew: Float[Array, " dim"]
-    tail: Float[Array, " dim"]
+    skew: Float[Array, " dim"] | None
+    tail: Float[Array, " dim"] | None
     log_z: Float[Array, ""]
 
     def log_density(self, x: Float[Array, " dim"]) -> Float[Array, ""]:
         """The unnormalised log density at one point."""
-        v, slopes = straighten(self.factor.into(x - self.mean), self.skew, self.tail)
+        v, slope = self.factor.into(x - self.mean), jnp.zeros(())
+        if self.skew is not None and self.tail is not None:
+            v, slopes = straighten(v, self.skew, self.tail)
+            slope = jnp.sum(slopes)
         log_normal = -0.5 * jnp.dot(v, v) - 0.5 * len(v) * jnp.log(2 * jnp.pi)
-        return self.log_z + log_normal + jnp.sum(slopes) - self.factor.log_determinant
+        return self.log_z + log_normal + slope - self.factor.log_determinant
 
     def sample(self, key: Key[Array, ""]) -> Float[Array, " dim"]:
         """One exact draw."""
         v = jax.random.normal(key, self.mean.shape, self.mean.dtype)
-        return self.mean + self.factor.out(bend(v, self.skew, self.tail))
+        if self.skew is not None and self.tail is not None:
+            v = bend(v, self.skew, self.tail)
+        return self.mean + self.factor.out(v)
 
 
 def structured(
@@ -66,8 +71,10 @@ def structured(
 
     The bends' locations and scales become part of the mean and the factor.
     """
-    bends = Bend.straight(len(mean)) if bends is None else bends
     factor = factor.on_host
+    if bends is None:
+        place, level = in_64_bits(mean, log_z)
+        return Structured(place, factor, None, None, level)
     mean = mean + factor.out_rows(bends.location[None])[0]
     factor = _scaled(factor, bends.scale)
     place, skew, tail, level = in_64_bits(mean, bends.skew, bends.tail, log_z)
@@ -145,7 +152,8 @@ def restore(arrays: Any, model: Model) -> Structured:
         part(Stretch, "factor.curved"),
         part(Stretch, "factor.learned"),
     )
-    return Structured(arrays["mean"], factor, *(arrays[n] for n in ("skew", "tail", "log_z")))
+    skew, tail = (arrays.get(name) for name in ("skew", "tail"))
+    return Structured(arrays["mean"], factor, skew, tail, arrays["log_z"])
 
 
 def _learned(base: Any, centred: np.ndarray) -> Factor:
@@ -156,7 +164,5 @@ def _learned(base: Any, centred: np.ndarray) -> Factor:
 
 def _scaled(factor: Factor, scales: np.ndarray) -> Factor:
     """factor @ diag(scales), where no learned direction lies between the two."""
-    if (scales == 1).all():
-        return factor
     assert not factor.learned.stretches.any()
     return replace(factor, learned=replace(factor.learned, scales=factor.learned.scales * scales))

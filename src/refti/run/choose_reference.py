@@ -23,6 +23,7 @@ from refti.sampling.engine import Engine
 from refti.sampling.evaluation import values
 from refti.sampling.exact_start import exact_draws
 from refti.sampling.streams import GeneratorStream, KeyStream
+from refti.search.large_mode import LargeMode
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +107,8 @@ def measure_families(
     is_dense = end.model.dim <= FACTORS.densest
     is_dense &= not isinstance(pilot.rung.whitening.factor, Factor)
     plain = registry.tried_by_auto("dense" if is_dense else "high_dimension")
+    if isinstance(pilot.modes.mode, LargeMode) and pilot.modes.mode.sparse:
+        plain = registry.SPARSE
     lengths = measure_lengths(end, pilot, plain, engine)
     if pilot.on_separate_modes:
         several = registry.tried_by_auto("several_modes")
