@@ -37,6 +37,7 @@ from refti.run.rounding import check_bounds
 from refti.run.rounds import RunState, evaluations_wanted, is_beyond_budget
 from refti.sampling.leg_sample import LegSample
 from refti.sampling.metering import Meter, OutOfBudgetError
+from refti.search.large_mode import LargeMode
 
 
 def check_run(state: RunState, stopped: float, meter: Meter) -> list[Check]:
@@ -194,6 +195,8 @@ def _found_on_path(state: RunState) -> dict[str, Any]:
         "pilot": plan.pilot.why,
         "search": None if searched is None else searched.record(),
     }
+    if isinstance(plan.pilot.modes.mode, LargeMode):
+        found["large"] = _in_many_dimensions(plan.pilot.modes.mode)
     if plan.pilot.judged is not None:
         found["draws"] = plan.pilot.judged.record()
     if plan.coordinates is not None:
@@ -210,6 +213,20 @@ def _found_on_path(state: RunState) -> dict[str, Any]:
         found["chosen_because"] = choice.reason
         found["lengths"] = {name: float(value) for name, value in choice.lengths.items()}
     return found
+
+
+def _in_many_dimensions(mode: LargeMode) -> str:
+    """What is done otherwise where no dense matrix is made, in words."""
+    curvature = (
+        "is sparse and known in full"
+        if mode.sparse
+        else "is not sparse and known in a few directions only"
+    )
+    return (
+        f"{len(mode.x):,} parameters: no dense matrix was made. The curvature at the mode "
+        f"{curvature}; coordinates for funnels and heavy tails were not looked for, nor whether "
+        "the mass falls towards a spike."
+    )
 
 
 def _rungs(samples: Sequence[LegSample]) -> tuple[RungSummary, ...]:

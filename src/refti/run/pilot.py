@@ -310,7 +310,7 @@ def _from_users_draws(
         # Chains on every mode tell of one that the draws do not know: they disagree.
         others = modes.peaks[: engine.chains // 2]
         start[: len(others)] = others
-    rung = place_chains(end.leg, end.lam, start, whitening_of(users), engine)
+    rung = place_chains(end.leg, end.lam, start, whitening_of(users, modes.factor), engine)
     key = engine.key(KeyStream.PILOT_WARM_UP, int(end.lam))
     shorter = judged.agree and problem.settings.warmup is None and end.leg.has_gradient
     iterations = USERS_DRAWS.warmup if shorter else problem.warmup

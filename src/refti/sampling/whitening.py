@@ -31,11 +31,17 @@ def identity(dim: int) -> Whitening:
     return whitening(np.zeros(dim), plain_factor(dim))
 
 
-def whitening_of(x: np.ndarray) -> Whitening:
-    """The whitening of draws x[draw, dim], its covariance shrunk towards the diagonal."""
+def whitening_of(x: np.ndarray, base: np.ndarray | Factor | None = None) -> Whitening:
+    """The whitening of draws x[draw, dim], its covariance shrunk towards the diagonal.
+
+    In thousands of dimensions, where draws tell too little, it is that of a base where there is
+    one, with the widths of the draws.
+    """
     location = x.mean(axis=0)
     deviation = x - location
     count, dim = x.shape
+    if isinstance(base, Factor):
+        return whitening(location, learn(base, deviation))
     if dim > FACTORS.densest:
         return whitening(location, learn_from_nothing(deviation))
     covariance = deviation.T @ deviation / count

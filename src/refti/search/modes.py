@@ -245,6 +245,7 @@ def _gather(
         lost=search.lost,
         still_growing=search.is_growing or len(known) > TUNING.most_peaks,
         narrowest=narrowest_found(search.since_new, known.x.shape[1]),
+        dim=known.x.shape[1] if isinstance(known.factors, OneForAll) else None,
     )
     highest = kept[np.argmax(known.heights[kept])]
     mode = first if highest == 0 else find_any_mode(evaluate, known.x[highest])

@@ -34,6 +34,7 @@ class Searched:
             that wanderers set out about, with as much mass and some spreads away from it; None
             where that was not worked out.
         by_values: whether the density is known by its values alone, for which little is searched.
+        dim: the dimension, where it is so large that only wide modes have any basin; else None.
     """
 
     wanderers: int
@@ -45,6 +46,7 @@ class Searched:
     still_growing: bool = False
     narrowest: float | None = None
     by_values: bool = False
+    dim: int | None = None
 
     @property
     def smallest_share(self) -> float:
@@ -76,6 +78,12 @@ class Searched:
             words += (
                 f", such as one with as much mass {TUNING.pictured_distance:g} spreads away if it "
                 f"is at least {self.narrowest:.2g} times as wide"
+            )
+        elif self.dim is not None:
+            words += (
+                f". In {self.dim:,} dimensions points lie on a far shell, off every mode that is "
+                "not about as wide as this one in nearly all of them: one that differs in a few "
+                "parameters is looked for along single parameters only, and may well be missed"
             )
         if self.still_growing:
             words += "; new modes were still turning up when the search ended"

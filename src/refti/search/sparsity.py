@@ -2,7 +2,7 @@
 
 A step along some coordinates at once changes the slope of exactly those that hang together with one
 of them. From many such steps along random groups each coordinate's neighbours follow, as the ill
-follow from pooled samples: whoever was in a group that left a slope as it was is no neighbour. What
+follow from pooled samples: whoever was in groups that left a slope as it was is no neighbour. What
 is left of each coordinate's slopes are a few unknown numbers and many measurements of them.
 Coordinates that hang together with nearly all others, as the scales of a hierarchy do, are
 recognised first and stepped along one by one.
@@ -80,9 +80,11 @@ def find_precision(products: Products, dim: int, rng: np.random.Generator) -> Pr
         )
         if len(hubs) + len(bordering) <= TUNING.most_bordering:
             bordering = np.sort(np.concatenate([bordering, hubs]))
-            found = _decode(tried, bordering)
-            if found is not None:
-                return _checked(products, _with_border(products, found, bordering), rng)
+            coupling = _decode(tried, bordering)
+            if coupling is not None:
+                found = _checked(products, _with_border(products, coupling, bordering), rng)
+                if found is not None:
+                    return found
     return None
 
 
@@ -130,7 +132,8 @@ def _decode(tried: _Tried, bordering: np.ndarray) -> sparse.csr_array | None:
     inner = np.setdiff1d(np.arange(dim), bordering)
     parts = []
     for rows in np.array_split(inner, -(-len(inner) // TUNING.rows_at_once)):
-        possible = quiet[:, rows].T @ members == 0
+        # One quiet group may be a coincidence: two neighbours that cancel each other to rounding.
+        possible = quiet[:, rows].T @ members < TUNING.quiet_groups
         possible[np.arange(len(rows)), rows] = True
         possible[:, bordering] = False
         if possible.sum() > TUNING.most_neighbours * len(rows):

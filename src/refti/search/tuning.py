@@ -247,6 +247,7 @@ class LargeTuning:
         "share of coordinates in a group, and groups, by which neighbours are found: up to about "
         "ten each by the first, up to fifty by the second",
     )
+    quiet_groups: int = tuned(2, "that a coordinate must have been in to be no neighbour")
     fewest_clean: int = tuned(8, "groups without a bordering coordinate")
     saturated: float = tuned(
         0.9, "share of groups that change a slope from which a coordinate counts as bordering"
@@ -256,7 +257,9 @@ class LargeTuning:
     most_neighbours: int = tuned(80, "of a coordinate on average, beyond which it is not sparse")
     rows_at_once: int = tuned(512, "coordinates whose neighbours are found at once")
     checks: int = tuned(4, "directions along which the curvature found is held against gradients")
-    most_off: float = tuned(1e-2, "relative difference there")
+    most_off: float = tuned(
+        1e-3, "relative difference there; a neighbour that is missed makes more"
+    )
     most_wanderers: int = tuned(
         2000,
         "wanderers about the modes: another that is uphill of 0.15 % of the flattened density is "
