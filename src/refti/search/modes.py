@@ -12,7 +12,7 @@ from refti.search.known_peaks import KnownPeaks
 from refti.search.mode import Mode, find_mode
 from refti.search.new_peaks import add_new_peaks
 from refti.search.peaks import Modes, pick_near_starts
-from refti.search.power import narrowest_found
+from refti.search.power import narrowest_found, wanderers_for
 from refti.search.searched import Searched
 from refti.search.tuning import TUNING
 from refti.search.wanderers import Counted, PriorChains, Starts, draw_flattened, start_anywhere
@@ -24,6 +24,7 @@ def find_modes(
     rng: np.random.Generator,
     *,
     evaluations: int,
+    narrow_evaluations: int = 0,
     prior: ValueAndGradient | None = None,
 ) -> Modes:
     """The peaks uphill of several starts, and of points of the flattened density and the prior.
@@ -34,6 +35,8 @@ def find_modes(
         rng: draws the points from which wanderers set out.
         evaluations: that the search may take beside the climb to the first mode; several times as
             many while new modes keep turning up.
+        narrow_evaluations: up to which it goes on, where that is more, while a narrow mode would
+            be missed.
         prior: the prior and its gradient, where it is apart.
     """
     mode = find_mode(evaluate, starts[0])
@@ -45,7 +48,8 @@ def find_modes(
     near = pick_near_starts(starts)
     search.send_out(counted, start_anywhere(near))
     on_prior = None if prior is None else Counted(prior)
-    _wander(search, counted, on_prior, starts[0], rng, evaluations)
+    allowance = _Allowance(evaluations, narrow_evaluations, mode.x.size)
+    _wander(search, counted, on_prior, starts[0], rng, allowance)
     spent = counted.count + (0 if on_prior is None else on_prior.count)
     return _gather(evaluate, mode, search, starts, spent)
 
@@ -167,6 +171,25 @@ class _Search:
         return len(starts.x) - lost
 
 
+class _Allowance:
+    """How many evaluations a search may take, by what it has come to."""
+
+    def __init__(self, evaluations: int, narrow_evaluations: int, dim: int) -> None:
+        self._usual, self._narrow = evaluations, max(evaluations, narrow_evaluations)
+        self._enough = wanderers_for(TUNING.narrow_width, dim, TUNING.narrow_found_with)
+
+    def at(self, search: _Search) -> tuple[float, float]:
+        """Evaluations in all for wanderers from the flattened density, and from the prior.
+
+        The latter find narrow modes anyway, in a prior that is not too wide.
+        """
+        if search.is_growing:
+            growing = TUNING.while_new * self._usual
+            return max(growing, TUNING.narrow_growth * self._narrow), growing
+        is_enough = search.since_new >= self._enough
+        return float(self._usual if is_enough else self._narrow), float(self._usual)
+
+
 def _only(mode: Mode, factor: np.ndarray) -> KnownPeaks:
     """The first mode as all that is known."""
     height = np.array([mode.log_density])
@@ -179,7 +202,7 @@ def _wander(
     prior: Counted | None,
     first: np.ndarray,
     rng: np.random.Generator,
-    evaluations: int,
+    allowance: _Allowance,
 ) -> None:
     """Sends out wanderers until the evaluations are spent, and longer while they find modes.
 
@@ -193,8 +216,8 @@ def _wander(
     share = TUNING.prior_share if len(first) <= TUNING.curved_peaks else 1.0
     shares = (1.0, 0.0 if chains is None else share)
     while len(search.known) <= TUNING.most_peaks:
-        allowed = evaluations * (TUNING.while_new if search.is_growing else 1.0)
-        left = [share * allowed - one for share, one in zip(shares, spent, strict=True)]
+        allowed = allowance.at(search)
+        left = [share * most - one for share, most, one in zip(shares, allowed, spent, strict=True)]
         if sent[1] >= TUNING.most_from_prior and len(search.known) == 1:
             left[1] = 0.0
         by_prior = left[1] / max(shares[1], 1e-9) > left[0]
