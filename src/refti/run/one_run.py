@@ -91,7 +91,7 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
         engine = replace(engine, chains=pilot.chains, kernel=kernel, memory=memory.about(seen))
         state = run_rounds(replace(state, usage=meter.spent), engine)
         counting.sampled()
-        clock("checking", 0, 1)
+        clock.begin("checking")
         drawn = draw_posterior(state, engine)
         fresh = compare_fresh_starts(state, engine)
         reference = draw_reference(state, engine)

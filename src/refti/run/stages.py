@@ -38,9 +38,17 @@ class StageClock:
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Notes what was spent since the last report, and passes this one on."""
         name = str(stage)
-        self._charge(self._stage if done == 0 else name)
-        self._stage, self._begins = name, done == 0
+        if done == 0:
+            self.begin(name)
+        else:
+            self._charge(name)
+            self._stage, self._begins = name, False
         self.listener(stage, done, total)
+
+    def begin(self, stage: str) -> None:
+        """Notes that a stage begins, without a word to the listener, who may not interrupt it."""
+        self._charge(self._stage)
+        self._stage, self._begins = stage, True
 
     def costs(self) -> tuple[StageCost, ...]:
         """What each stage took, in the order in which they began."""
