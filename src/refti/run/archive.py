@@ -22,7 +22,7 @@ from refti.coordinates.affine import Affine
 from refti.coordinates.links import Links
 from refti.coordinates.map import Map
 from refti.coordinates.power_tails import PowerTails, RadialTail
-from refti.draws.cost import Cost
+from refti.draws.cost import Cost, StageCost
 from refti.draws.support_share import SupportShare
 from refti.errors import StoreError
 from refti.models.density import Density
@@ -72,6 +72,7 @@ RECORDS: dict[str, type] = {
         RunState,
         Scan,
         Searched,
+        StageCost,
         StepSize,
         SupportShare,
         Trace,

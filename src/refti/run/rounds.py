@@ -154,6 +154,7 @@ def _steps_of_round(state: RunState, engine: Engine) -> Iterator[RunState]:
 
 def build_ladders(state: RunState, engine: Engine) -> tuple[LegState, ...]:
     """The legs of the plan with their rungs, warmed up."""
+    engine.report("building the ladder", 0, 1)
     settings, path = state.problem.settings, state.plan.path
     usual = ROUNDS.warmup_beside if path.has_gradient else ROUNDS.warmup_beside_by_values
     warmup = usual if settings.warmup is None else settings.warmup
