@@ -8,13 +8,12 @@ import numpy as np
 import pytest
 
 import refti
+from refti.inputs.stan import work as stan_work
 from refti.models.operations import operations_of
 
 
 def count(function, dim: int) -> int | None:
-    model = refti.Model(function, dim=dim)
-    with jax.enable_x64(True):
-        return operations_of(model.density, model.start)
+    return operations_of(refti.Model(function, dim=dim))
 
 
 @pytest.mark.parametrize("data", [10, 1000])
@@ -61,3 +60,17 @@ def test_factored_matrices_count_by_the_cube_of_their_size():
         return -0.5 * x[0] ** 2 - jnp.log(jnp.diag(root)).sum()
 
     assert 30**3 <= count(log_density, 1) <= 3 * 30**3
+
+
+def test_of_a_stan_program_by_its_data():
+    code = "parameters { real mu; } model { mu ~ normal(0, 1); y ~ normal(mu, 1); }"
+    few = stan_work.operations_of(code, '{"N": 3, "y": [1, 2, 3]}', 1)
+    many = stan_work.operations_of(code, '{"N": 6, "y": [[1, 2, 3], [4, 5, 6]]}', 1)
+    assert few is not None
+    assert many * 5 == few * 8
+    for dear in (
+        "ode_rk45(f, y0, t0, ts)",
+        "cholesky_decompose(K)",
+        "gp_exp_quad_cov(x, 1.0, 1.0)",
+    ):
+        assert stan_work.operations_of(code.replace("mu, 1)", f"{dear}, 1)"), "{}", 1) is None

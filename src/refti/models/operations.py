@@ -8,27 +8,25 @@ from typing import Any
 import jax
 import numpy as np
 from jax.extend.core import Jaxpr, jaxprs_in_params
-from jaxtyping import Float
 
 from refti.models.batching import LAPACK
-from refti.models.density import Density, ValueOnlyDensity
+from refti.models.density import ValueOnlyDensity
+from refti.models.model import Model
 
 # What these do is not in the program: calls into compiled code, and loops of unknown length.
 OPAQUE = {"ffi_call", "custom_call", "pure_callback", "io_callback", "while"}
 
 
-def operations_of(density: Density, x: Float[np.ndarray, " dim"]) -> int | None:
+def operations_of(model: Model) -> int | None:
     """How many operations on numbers one evaluation takes, roughly; None where that is not known.
 
     It is the same wherever and whenever it is asked, unlike a time, so decisions by it leave a run
-    repeatable. A density that knows its own work says so by an attribute `operations`.
+    repeatable.
     """
-    if isinstance(density, ValueOnlyDensity):
-        return None
-    known = getattr(density, "operations", None)
-    if known is not None:
-        return int(known)
-    return _operations(jax.make_jaxpr(density.log_density)(x).jaxpr)
+    if model.operations is not None or isinstance(model.density, ValueOnlyDensity):
+        return model.operations
+    with jax.enable_x64(True):
+        return _operations(jax.make_jaxpr(model.density.log_density)(model.start).jaxpr)
 
 
 def _operations(jaxpr: Jaxpr) -> int | None:

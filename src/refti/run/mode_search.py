@@ -50,5 +50,5 @@ def _allowed_evaluations(problem: Problem, model: Model) -> tuple[int, int]:
     usual = evaluations_of(effort, model.dim)
     if isinstance(effort, str) and problem.judged_alone.agree:
         return round(USERS_DRAWS.search_share * usual), 0
-    operations = operations_of(model.density, model.start)
+    operations = operations_of(model)
     return usual, narrow_evaluations_of(effort, model.dim, operations)
