@@ -20,7 +20,6 @@ ORDER = [
     "importing",
     "errors",
     "tuning",
-    "user_cache",
     "progress",
     "interruption",
     "executors",  # knows nothing of models or runs: where any work runs

@@ -51,7 +51,7 @@ def doctor(quick: bool, clear_cache: bool, as_json: bool, quiet: bool) -> int:
 
 
 def _clear_cache() -> None:
-    from refti.user_cache import cache_root, clear_parts
+    from refti.executors.user_cache import cache_root, clear_parts
 
     say(f"{clear_parts('stan', 'jax'):,.1f} MB of compiled programs removed from {cache_root()}.")
 

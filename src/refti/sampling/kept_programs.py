@@ -16,8 +16,8 @@ from typing import Any
 
 import jax
 
+from refti.executors.user_cache import is_foreign, make_private, processor
 from refti.sampling.program_files import ProgramFiles, bound_programs, programs_place
-from refti.user_cache import is_foreign, make_private, processor
 
 VARIABLE = "REFTI_COMPILATION_CACHE"
 OFF = frozenset({"0", "off", "no", "false"})

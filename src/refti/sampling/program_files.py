@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from refti.executors.user_cache import cache_root, is_of_others
 from refti.sampling.tuning import KEPT_PROGRAMS
-from refti.user_cache import cache_root, is_of_others
 
 SUFFIX = ".program"
 DIGEST = 32  # bytes of a sha256, with which a file begins

@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from refti.errors import ModelError
-from refti.user_cache import cache_root, is_foreign, make_private
+from refti.executors.user_cache import cache_root, is_foreign, make_private
 
 COMPLETE = "complete"
 

@@ -10,9 +10,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from refti.executors.user_cache import clear_parts, is_foreign
 from refti.inputs.stan.cache import COMPLETE, cache_place
 from refti.inputs.stan.tuning import TUNING
-from refti.user_cache import clear_parts, is_foreign
 
 MEGABYTE = 1e6
 
