@@ -50,4 +50,17 @@ class SamplingTuning:
     )
 
 
+@dataclass(frozen=True)
+class KeptProgramsTuning:
+    """How much of what was compiled is kept on disk."""
+
+    most_megabytes: float = tuned(
+        500.0, "of programs, about 1 a model of a few parameters and 5 one of hundreds"
+    )
+    kept_seconds: float = tuned(
+        3600.0, "for which a program stays after its use, however large the cache is"
+    )
+
+
 TUNING = SamplingTuning()
+KEPT_PROGRAMS = KeptProgramsTuning()
