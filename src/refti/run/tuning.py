@@ -110,6 +110,12 @@ class ReferenceChoiceTuning:
     draws_a_dimension: int = tuned(
         50, "of the pilot, beyond which a covariance hardly gains by more"
     )
+    draws_a_dimension_with_scores: int = tuned(
+        4, "the same where gradients at the draws tell of it as well"
+    )
+    most_scores: int = tuned(
+        4000, "gradients at draws, beyond which a base for a covariance hardly gains by more"
+    )
     most_pilot_draws: int = tuned(20_000, "beyond which draws are better spent on the estimate")
     close: float = tuned(1.2, "times the shortest length, within which a family is measured again")
     still_shorter: float = tuned(
