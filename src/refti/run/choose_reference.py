@@ -19,6 +19,7 @@ from refti.run.tuning import REFERENCE_CHOICE as TUNING
 from refti.sampling.engine import Engine
 from refti.sampling.evaluation import values
 from refti.sampling.exact_start import exact_draws
+from refti.sampling.score_whitening import refit_by_scores, wants_scores
 from refti.sampling.streams import GeneratorStream, KeyStream
 
 
@@ -65,7 +66,10 @@ def choose_reference(
     worth = TUNING.worth_compiling if end.leg.has_gradient else TUNING.worth_compiling_by_values
     worth = 0.0 if is_shaped else worth
     best = pick_best(lengths, target_error, worth)
-    most_draws = min(TUNING.draws_a_dimension * end.model.dim, TUNING.most_pilot_draws)
+    enough = TUNING.draws_a_dimension
+    if uses_scores(end, pilot):
+        enough = TUNING.draws_a_dimension_with_scores
+    most_draws = min(enough * end.model.dim, TUNING.most_pilot_draws)
     while (
         not pilot.is_users
         and len(pilot.draws) < most_draws
@@ -124,23 +128,54 @@ def measure_lengths(
     """
     first, second = pilot.halves()
     lengths: dict[str, float] = {}
+    base = find_base(end, pilot, first, engine)
     for family in families:
         try:
-            reference = fit_family(end, pilot, family, first, engine)
+            reference = fit_family(end, pilot, family, first, engine, base)
         except ReferenceFitError:
             continue
         lengths[family] = measure_length(end, reference, second, engine)
     return lengths
 
 
-def fit_family(end: End, pilot: Pilot, family: str, draws: np.ndarray, engine: Engine) -> Reference:
-    """The family's member for these draws."""
+def uses_scores(end: End, pilot: Pilot) -> bool:
+    """Whether references are fitted to gradients at draws as well."""
+    one_hill = not pilot.on_separate_modes
+    return end.leg.has_gradient and wants_scores(end.model.dim) and one_hill
+
+
+def find_base(end: End, pilot: Pilot, draws: np.ndarray, engine: Engine) -> np.ndarray:
+    """A factor that makes the posterior about round, by draws[n, dim] and the scores there.
+
+    A covariance that is shrunk towards it needs far fewer draws. In a few dimensions, and where
+    modes lie apart, it is the factor that chains are whitened by.
+    """
+    current = pilot.rung.whitening
+    known = np.asarray(current.factor)
+    if not uses_scores(end, pilot):
+        return known
+    picks = np.linspace(0, len(draws) - 1, min(len(draws), TUNING.most_scores)).astype(int)
+    values_there, scores = end.evaluate_by(engine)(draws[picks])
+    inside = np.isfinite(values_there)
+    found = refit_by_scores(current, draws[picks][None, inside], scores[None, inside])
+    return known if found is None else np.asarray(found.factor)
+
+
+def fit_family(
+    end: End,
+    pilot: Pilot,
+    family: str,
+    draws: np.ndarray,
+    engine: Engine,
+    base: np.ndarray | None = None,
+) -> Reference:
+    """The family's member for these draws; the base is found if it is not given."""
     inputs = FitInputs(
         model=end.model,
         evaluate=end.evaluate_by(engine),
         mode=pilot.modes.mode,
         draws=draws,
-        base=np.asarray(pilot.rung.whitening.factor),
+        base=find_base(end, pilot, draws, engine) if base is None else base,
         peaks=pilot.modes.peaks if pilot.on_separate_modes else None,
         peak_factors=pilot.modes.factors if pilot.on_separate_modes else None,
         peak_masses=pilot.modes.log_masses if pilot.on_separate_modes else None,

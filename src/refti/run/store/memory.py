@@ -256,7 +256,9 @@ def _block_name(
     for key in keys:
         total.update(key_name(key).encode())
     settings = (rung.lam, rung.kernel, rung.target_acceptance, rung.moves, rung.most_steps)
-    total.update(repr((*settings, rung.leaping, iterations, adapting, points)).encode())
+    total.update(
+        repr((*settings, rung.leaping, rung.stretch, iterations, adapting, points)).encode()
+    )
     for array in (*rung.whitening, *rung.state, *(rung.step_size or ())):
         total.update(np.ascontiguousarray(array).tobytes())
     return f"block {total.hexdigest()[:32]}"
