@@ -24,6 +24,7 @@ ORDER = [
     "interruption",
     "executors",  # knows nothing of models or runs: where any work runs
     "models",
+    "factors",  # matrices of thousands of rows, which whoever searches or samples needs
     "inputs",
     "search",
     "references",

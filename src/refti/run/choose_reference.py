@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from refti.errors import ReferenceFitError, SamplingError
+from refti.factors.either import on_host
+from refti.factors.factor import Factor
+from refti.factors.tuning import TUNING as FACTORS
 from refti.paths.path import Leg
 from refti.paths.thermodynamic_length import measure_segment
 from refti.references import registry
@@ -69,7 +72,11 @@ def choose_reference(
     enough = TUNING.draws_a_dimension
     if uses_scores(end, pilot):
         enough = TUNING.draws_a_dimension_with_scores
-    most_draws = min(enough * end.model.dim, TUNING.most_pilot_draws)
+    most_draws = min(
+        enough * end.model.dim,
+        TUNING.most_pilot_draws,
+        TUNING.most_pilot_numbers // end.model.dim,
+    )
     while (
         not pilot.is_users
         and len(pilot.draws) < most_draws
@@ -100,7 +107,8 @@ def measure_families(
     end: End, pilot: Pilot, engine: Engine, *, is_shaped: bool = False
 ) -> dict[str, float]:
     """The length of the way from each family that is worth trying."""
-    is_dense = end.model.dim <= TUNING.densest
+    is_dense = end.model.dim <= FACTORS.densest
+    is_dense &= not isinstance(pilot.rung.whitening.factor, Factor)
     plain = registry.tried_by_auto("dense" if is_dense else "high_dimension")
     lengths = measure_lengths(end, pilot, plain, engine)
     if pilot.on_separate_modes:
@@ -113,8 +121,9 @@ def measure_families(
             "each other exactly, and that the density is finite about its start."
         )
     short = TUNING.short if end.leg.has_gradient else TUNING.short_by_values
-    if (is_shaped or min(lengths.values()) > short) and is_dense:
-        lengths |= measure_lengths(end, pilot, registry.tried_by_auto("shaped"), engine)
+    if is_shaped or min(lengths.values()) > short:
+        shaped = registry.tried_by_auto("shaped" if is_dense else "high_dimension_shaped")
+        lengths |= measure_lengths(end, pilot, shaped, engine)
     return lengths
 
 
@@ -141,17 +150,18 @@ def measure_lengths(
 def uses_scores(end: End, pilot: Pilot) -> bool:
     """Whether references are fitted to gradients at draws as well."""
     one_hill = not pilot.on_separate_modes
-    return end.leg.has_gradient and wants_scores(end.model.dim) and one_hill
+    is_dense = not isinstance(pilot.rung.whitening.factor, Factor)
+    return end.leg.has_gradient and is_dense and wants_scores(end.model.dim) and one_hill
 
 
-def find_base(end: End, pilot: Pilot, draws: np.ndarray, engine: Engine) -> np.ndarray:
+def find_base(end: End, pilot: Pilot, draws: np.ndarray, engine: Engine) -> np.ndarray | Factor:
     """A factor that makes the posterior about round, by draws[n, dim] and the scores there.
 
     A covariance that is shrunk towards it needs far fewer draws. In a few dimensions, and where
     modes lie apart, it is the factor that chains are whitened by.
     """
     current = pilot.rung.whitening
-    known = np.asarray(current.factor)
+    known = on_host(current.factor)
     if not uses_scores(end, pilot):
         return known
     picks = np.linspace(0, len(draws) - 1, min(len(draws), TUNING.most_scores)).astype(int)
@@ -167,7 +177,7 @@ def fit_family(
     family: str,
     draws: np.ndarray,
     engine: Engine,
-    base: np.ndarray | None = None,
+    base: np.ndarray | Factor | None = None,
 ) -> Reference:
     """The family's member for these draws; the base is found if it is not given."""
     inputs = FitInputs(
@@ -202,7 +212,9 @@ def measure_length(end: End, reference: Reference, held_out: np.ndarray, engine:
 def pick_best(lengths: Mapping[str, float], target_error: float, worth: float) -> str:
     """The family of the shortest way; a shaped one only where it saves enough draws."""
     plain = {
-        name: value for name, value in lengths.items() if registry.FAMILIES[name].auto != "shaped"
+        name: value
+        for name, value in lengths.items()
+        if not registry.FAMILIES[name].auto.endswith("shaped")
     }
     best = min(plain, key=plain.__getitem__)
     better = min(lengths, key=lengths.__getitem__)

@@ -19,7 +19,7 @@ from refti.importing import seconds_importing
 from refti.models.batching import may_run_side_by_side
 from refti.progress import Progress
 from refti.results.result import Evidence, LogRatio
-from refti.run.budget import spent_budget
+from refti.run.budget import require_time, spent_budget
 from refti.run.choose_coordinates import choose_coordinates
 from refti.run.choose_kernel import choose_kernel, is_cut_up
 from refti.run.counts import Counting, spent_before
@@ -27,7 +27,7 @@ from refti.run.finish import build_result, check_run, told_by_models
 from refti.run.fresh_starts import compare_fresh_starts
 from refti.run.groups import gather_groups
 from refti.run.more_draws import draw_posterior
-from refti.run.pilot import find_posterior, require_time
+from refti.run.pilot import find_posterior
 from refti.run.plan import make_plan
 from refti.run.point import evaluate_point, is_point
 from refti.run.prior_integral import integrate_prior

@@ -9,7 +9,8 @@ import numpy as np
 
 from refti.checks.tuning import TUNING as CHECKS
 from refti.draws import autocorrelation
-from refti.errors import SamplingError
+from refti.factors.either import out_rows
+from refti.factors.factor import Factor
 from refti.models.model import ValueAndGradient
 from refti.run.mode_search import search_modes
 from refti.run.problem import End, Problem
@@ -26,6 +27,7 @@ from refti.sampling.rung import advance, place_chains, warm_up
 from refti.sampling.streams import GeneratorStream, KeyStream
 from refti.sampling.tuning import TUNING as SAMPLING
 from refti.sampling.whitening import whitening, whitening_of
+from refti.search.large_mode import LargeMode
 from refti.search.mode import Mode, log_mass_within
 from refti.search.peaks import Modes
 from refti.search.preflight import preflight
@@ -52,10 +54,15 @@ class Peak:
 
 
 def measure_peak(
-    evaluate: ValueAndGradient, mode: Mode, draws: np.ndarray, log_density: np.ndarray
+    evaluate: ValueAndGradient,
+    mode: Mode | LargeMode,
+    draws: np.ndarray,
+    log_density: np.ndarray,
 ) -> Peak:
     """How a mode stands to draws[n, dim] of these log densities."""
     height = mode.log_density - float(np.median(log_density))
+    if isinstance(mode, LargeMode):  # the mass on the way to it takes dense matrices
+        return Peak(height, mode.log_mass, mode.factor() is not None, mass_falls=False)
     mass = log_mass_within(mode, draws.std(axis=0))
     is_high = height > CHECKS.peak_allowance + draws.shape[1]
     has_gradient = bool(np.isfinite(evaluate(draws[:1])[1]).all())
@@ -164,22 +171,6 @@ def continue_pilot(end: End, pilot: Pilot, engine: Engine) -> Pilot:
     )
 
 
-def require_time(problem: Problem) -> None:
-    """Raises SamplingError if one step of the search would outlast max_seconds=.
-
-    Between its evaluations the search factors matrices of the dimension's size, which nothing can
-    interrupt.
-    """
-    dim, most = problem.model.dim, problem.settings.max_seconds
-    seconds = PILOT.factoring_seconds * dim**3
-    if most is not None and seconds > max(most, 1.0):
-        raise SamplingError(
-            f"The search for the posterior factors matrices of {dim:,} by {dim:,}, each of which "
-            f"takes about {seconds:,.0f} s and cannot be interrupted; max_seconds= allows {most:g}."
-            " Raise max_seconds=, or give the model fewer parameters."
-        )
-
-
 def _find_rung(
     problem: Problem, end: End, modes: Modes, evaluate: ValueAndGradient, engine: Engine
 ) -> Rung:
@@ -218,7 +209,7 @@ def _without_bumps(pilot: Pilot) -> Pilot:
 
 
 def _around_peaks(
-    end: End, modes: Modes, factor: np.ndarray, evaluate: ValueAndGradient, engine: Engine
+    end: End, modes: Modes, factor: np.ndarray | Factor, evaluate: ValueAndGradient, engine: Engine
 ) -> np.ndarray:
     """Points spread about each peak in turn, those outside the support drawn in towards it."""
     which = np.arange(engine.chains) % len(modes.peaks)
@@ -229,7 +220,7 @@ def _around_peaks(
     if modes.are_separate and modes.factors is not None:
         offsets = np.einsum("cij,cj->ci", modes.factors[which], noise)
     elif modes.mode.factor() is not None:
-        offsets = noise @ factor.T
+        offsets = out_rows(factor, noise)
     else:  # starts that stand in for peaks are spread out already
         offsets = 0 * noise
     for _ in range(PILOT.tries_to_get_inside):

@@ -117,11 +117,13 @@ class ReferenceChoiceTuning:
         4000, "gradients at draws, beyond which a base for a covariance hardly gains by more"
     )
     most_pilot_draws: int = tuned(20_000, "beyond which draws are better spent on the estimate")
+    most_pilot_numbers: int = tuned(
+        40_000_000, "in the draws of a pilot, 320 MB: fewer draws of more parameters"
+    )
     close: float = tuned(1.2, "times the shortest length, within which a family is measured again")
     still_shorter: float = tuned(
         0.95, "of the length before that twice the draws must come down to, to be doubled again"
     )
-    densest: int = tuned(1500, "dimensions beyond which a full covariance is not fitted")
     no_way: float = tuned(1e6, "the length to a reference that has no draw inside the support")
 
 

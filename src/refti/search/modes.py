@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from refti.factors.factor import Factor
 from refti.models.model import ValueAndGradient
 from refti.search.climb import climb_together
-from refti.search.known_peaks import KnownPeaks
-from refti.search.mode import Mode, find_mode
+from refti.search.known_peaks import KnownPeaks, OneForAll
+from refti.search.large_mode import LargeMode, find_any_mode
+from refti.search.mode import Mode
 from refti.search.new_peaks import add_new_peaks
 from refti.search.peaks import Modes, pick_near_starts
 from refti.search.power import narrowest_found, wanderers_for
@@ -39,7 +41,7 @@ def find_modes(
             be missed.
         prior: the prior and its gradient, where it is apart.
     """
-    mode = find_mode(evaluate, starts[0])
+    mode = find_any_mode(evaluate, starts[0])
     factor = mode.factor()
     counted = Counted(evaluate)
     if factor is None:
@@ -190,10 +192,11 @@ class _Allowance:
         return float(self._usual if is_enough else self._narrow), float(self._usual)
 
 
-def _only(mode: Mode, factor: np.ndarray) -> KnownPeaks:
+def _only(mode: Mode | LargeMode, factor: np.ndarray | Factor) -> KnownPeaks:
     """The first mode as all that is known."""
     height = np.array([mode.log_density])
-    return KnownPeaks(mode.x[None], height, factor[None], np.array([True]), np.array([0]))
+    factors = OneForAll(factor) if isinstance(factor, Factor) else factor[None]
+    return KnownPeaks(mode.x[None], height, factors, np.array([True]), np.array([0]))
 
 
 def _wander(
@@ -223,6 +226,7 @@ def _wander(
         by_prior = left[1] / max(shares[1], 1e-9) > left[0]
         cost = (spent[by_prior] / sent[by_prior]) if sent[by_prior] else TUNING.guessed_cost
         most = TUNING.batch if sent[by_prior] else TUNING.first_batch
+        most = min(most, max(TUNING.least_batch, TUNING.numbers_at_once // len(first)))
         count = int(min(most, left[by_prior] / cost))
         if count < TUNING.least_batch:
             return
@@ -243,7 +247,11 @@ def _wander(
 
 
 def _gather(
-    evaluate: ValueAndGradient, first: Mode, search: _Search, starts: np.ndarray, spent: int
+    evaluate: ValueAndGradient,
+    first: Mode | LargeMode,
+    search: _Search,
+    starts: np.ndarray,
+    spent: int,
 ) -> Modes:
     """The modes that were found and the record of the search."""
     known = search.known
@@ -260,12 +268,12 @@ def _gather(
         narrowest=narrowest_found(search.since_new, known.x.shape[1]),
     )
     highest = kept[np.argmax(known.heights[kept])]
-    mode = first if highest == 0 else find_mode(evaluate, known.x[highest])
+    mode = first if highest == 0 else find_any_mode(evaluate, known.x[highest])
     if mode.factor() is None:
         return Modes(mode, starts, searched=searched)
     order = np.concatenate([[highest], kept[kept != highest]])
     peaks = np.concatenate([mode.x[None], known.x[order[1:]]])
-    if not known.is_curved[order].all():
+    if isinstance(known.factors, OneForAll) or not known.is_curved[order].all():
         return Modes(mode, peaks, searched=searched)
     factors, masses = known.factors[order], known.log_masses[order]
     return Modes(mode, peaks, factors=factors, log_masses=masses, searched=searched)

@@ -259,7 +259,7 @@ def _block_name(
     total.update(
         repr((*settings, rung.leaping, rung.stretch, iterations, adapting, points)).encode()
     )
-    for array in (*rung.whitening, *rung.state, *(rung.step_size or ())):
+    for array in (*jax.tree.leaves(rung.whitening), *rung.state, *(rung.step_size or ())):
         total.update(np.ascontiguousarray(array).tobytes())
     return f"block {total.hexdigest()[:32]}"
 
