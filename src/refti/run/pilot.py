@@ -197,7 +197,8 @@ def _search_modes(
         most = evaluations_of(problem.settings.search, end.model.dim)
         if isinstance(problem.settings.search, str) and problem.judged_alone.agree:
             most = round(USERS_DRAWS.search_share * most)
-        modes = find_modes(density, starts, rng, evaluations=most, prior=prior)
+        space = end.model.space
+        modes = find_modes(density, starts, rng, evaluations=most, prior=prior, space=space)
     else:
         modes = find_modes_by_values(evaluate, starts, partial(explore_flattened, end, engine))
         modes = modes.after(engine.meter.spent.evaluations - spent)
