@@ -1,4 +1,4 @@
-"""Published models of PyMC, Bambi and NumPyro, their structure written anew, small enough to run."""
+"""Published models of PyMC, Bambi and NumPyro, their structure written anew, small to run."""
 
 from __future__ import annotations
 

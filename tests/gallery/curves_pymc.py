@@ -1,4 +1,4 @@
-"""Regressions, tests and mixtures after PyMC's gallery, of few parameters; the data are simulated."""
+"""Regressions, tests and mixtures after PyMC's gallery, of few parameters, on simulated data."""
 
 from __future__ import annotations
 
