@@ -32,7 +32,13 @@ def search_modes(
         density, prior = wide_densities(end, evaluate, engine)
         most, narrow = _allowed_evaluations(problem, end.model)
         modes = find_modes(
-            density, starts, rng, evaluations=most, narrow_evaluations=narrow, prior=prior
+            density,
+            starts,
+            rng,
+            evaluations=most,
+            narrow_evaluations=narrow,
+            prior=prior,
+            space=end.model.space,
         )
     else:
         modes = find_modes_by_values(evaluate, starts, partial(explore_flattened, end, engine))

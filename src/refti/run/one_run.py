@@ -101,7 +101,9 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
     groups = gather_groups(problem.given[0], seen.own_points(drawn), meter)
     beside = _look_beside(problem, state, points, meter, memory, clock)
     shown, found = name_shown(state, reference)
-    found |= told_by_models(problem, counting.rejected) | beside.found
+    told = told_by_models(problem, counting.rejected)
+    notes = [*told.get("notes", ()), *beside.found.get("notes", ())]
+    found |= told | beside.found | ({"notes": notes} if notes else {})
     ended = beside.ended
     stages = clock.costs()
     found |= {"stages": plain_stages(stages), "ended": None if ended is None else ended.value}
@@ -142,7 +144,10 @@ def _look_beside(
         try:
             integral = integrate_prior(problem, meter, partial(_run_alone, memory, "prior"))
             why_not = spent_budget(settings, meter) if meter.exhausted else ""
-            checks.append(check_prior_integral(integral, problem.given[0].source, why_not))
+            parts = problem.given[0].prior_parts
+            checks.append(check_prior_integral(integral, problem.given[0].source, why_not, parts))
+            if parts and not np.isfinite(integral.value):
+                found["notes"] = [f"the prior was not integrated as a whole: {parts}"]
         except KeyboardInterrupt:
             ended = Ended.INTERRUPTED
     if settings.witness:

@@ -34,6 +34,7 @@ class Searched:
             that wanderers set out about, with as much mass and some spreads away from it; None
             where that was not worked out.
         by_values: whether the density is known by its values alone, for which little is searched.
+        relabelled: what was added by renumbering components, in words; empty if nothing was.
     """
 
     wanderers: int
@@ -45,6 +46,7 @@ class Searched:
     still_growing: bool = False
     narrowest: float | None = None
     by_values: bool = False
+    relabelled: str = ""
 
     @property
     def smallest_share(self) -> float:
@@ -77,6 +79,8 @@ class Searched:
                 f"; for example, one with as much mass, {TUNING.pictured_distance:g} standard "
                 f"deviations away and at least {self.narrowest:.2g} times as wide"
             )
+        if self.relabelled:
+            words += f"; {self.relabelled}"
         if self.still_growing:
             words += ". New modes were still turning up when the search ended"
         return words + "."

@@ -174,7 +174,6 @@ class SearchTuning:
     )
     level: float = tuned(
         0.03,
-        "slope of a top for each root of a dimension, in spreads, where curvatures are dear"
         "slope of a top for each root of a dimension, in spreads, where curvatures are too dear",
     )
     tight: float = tuned(0.02, "spreads within which two ends of climbs are surely one")
@@ -201,6 +200,20 @@ class SearchTuning:
     )
     depth: float = tuned(10.0, "nats below the mode under which a peak has next to no mass …")
     depth_by_dimension: int = tuned(2, "… and as many more for every dimension")
+
+    # Components that may be numbered in any order.
+    most_numberings: int = tuned(
+        720, "of components, six of them, up to which the images of every mode are added"
+    )
+    most_relabelled_axes: int = tuned(
+        6, "axes of one length of which all sets are tried as those that number the components"
+    )
+    relabelling_step: float = tuned(1e-5, "of differences of a renumbering, relative to x")
+    relabelled_at_once: int = tuned(64, "points that are renumbered in one call")
+    same_density: float = tuned(
+        1e-7, "of the log density, that it may change by under a renumbering: rounding"
+    )
+    relabelled_points: int = tuned(4, "points beside modes at which a renumbering is tried")
 
     # By values alone, where a gradient costs an evaluation a dimension.
     first_value_step: float = tuned(1e-4, "of differences in coordinates of which nothing is known")
