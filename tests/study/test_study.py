@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 import refti
 from refti.cli.main import commands
 from refti.study.folder import open_study
-from refti.study.leases import leased
+from refti.executors.leases import leased
 from refti.study.read import read_study
 from refti.study.shards import work_on
 
