@@ -63,6 +63,8 @@ class Ended:
 def main(seed: int, target_error: float, executor: str | None) -> None:
     """Stop a run in every one of its stages, by both signals, and go on."""
     chance = random.Random(seed)
+    # Where a shell started this in the background it ignores Ctrl-C, and so would its children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         (folder / "model.py").write_text(MODEL)
