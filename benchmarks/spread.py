@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import tempfile
@@ -69,8 +70,6 @@ def gain(models: int, places: str) -> None:
                 [*command, "--workers", "2", "--json", "--quiet"], stdout=subprocess.PIPE, text=True
             )
             seconds = time.monotonic() - began
-        import json
-
         record = json.loads(done.stdout)
         alone = alone or seconds
         outside = 1 - record["spread"]["running_seconds"] / (
@@ -85,38 +84,69 @@ def gain(models: int, places: str) -> None:
 
 @main.command("bits")
 @click.option("--models", default=4, show_default=True)
-def same_bits(models: int) -> None:
-    """The same study in process, on 1, 2 and 3 processes, on Dask, and as three shards."""
-    places: dict[str, Callable[[Path], dict[str, str]]] = {
-        "in process": lambda study: bits(refti.run_study(study, executor=None)),
+@click.option("--mpi/--no-mpi", default=False, help="Under mpiexec, with mpi4py, as well.")
+def same_bits(models: int, mpi: bool) -> None:
+    """The same study in process, on 1, 2 and 3 processes, on Dask, as three shards, under MPI."""
+    places: dict[str, Callable[[Path], refti.StudyResult]] = {
+        "in process": lambda study: refti.run_study(study, executor=None),
         **{
-            f"loky, {n} workers": lambda study, n=n: bits(refti.run_study(study, executor=n))  # type: ignore[misc]
+            f"loky, {n} workers": lambda study, n=n: refti.run_study(study, executor=n)  # type: ignore[misc]
             for n in (1, 2, 3)
         },
-        "Dask, 2 workers": lambda study: bits(refti.run_study(study, executor="dask", workers=2)),
+        "Dask, 2 workers": lambda study: refti.run_study(study, executor="dask", workers=2),
         "three shards": _shards,
+        **({"mpiexec, 2 workers": _mpi} if mpi else {}),
     }
     found = {}
     for place, run in places.items():
-        with tempfile.TemporaryDirectory() as folder:
-            found[place] = run(write_study(Path(folder), models, kept=100, warmup=100))
+        found[place] = _all_bits(run, models, seed=0)
         click.echo(f"{place}: {' '.join(value[:8] for value in found[place].values())}")
-    with tempfile.TemporaryDirectory() as folder:
-        other = write_study(Path(folder), models, seed=1, kept=100, warmup=100)
-        changed = bits(refti.run_study(other, executor=None))
+    changed = _all_bits(places["in process"], models, seed=1)
     first = found["in process"]
     same = all(one == first for one in found.values())
     detected = all(changed[name] != first[name] for name in first)
     click.echo(f"same bits everywhere: {same}; another seed is told apart: {detected}")
-    sys.exit(0 if same and detected and len(first) == models else 1)
+    sys.exit(0 if same and detected and len(first) == 2 * models else 1)
 
 
-def _shards(study: Path) -> dict[str, str]:
+def _all_bits(
+    run: Callable[[Path], refti.StudyResult], models: int, *, seed: int
+) -> dict[str, str]:
+    """The hash of each model's numbers, and that of all the blocks it is made of."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = run(write_study(Path(folder), models, seed=seed, kept=100, warmup=100))
+        found = bits(done)
+        for name, place in done.folders.items():
+            command = [sys.executable, "-m", "refti", "verify", str(place), "--json"]
+            told = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
+            found[f"blocks of {name}"] = json.loads(told)["digest"]
+        return found
+
+
+def _shards(study: Path) -> refti.StudyResult:
     command = [sys.executable, "-m", "refti", "worker", str(study), "--shard"]
     running = [subprocess.Popen([*command, f"{i}/3"], stdout=subprocess.DEVNULL) for i in (1, 2, 3)]
     for process in running:
         process.wait()
-    return bits(refti.run_study(study, executor=None))
+    return refti.run_study(study, executor=None)
+
+
+def _mpi(study: Path) -> refti.StudyResult:
+    command = ["mpiexec", "-n", "3", sys.executable, "-m", "mpi4py.futures", "-m"]
+    subprocess.run([*command, "benchmarks.spread", "under-mpi", str(study)], check=True)
+    return refti.run_study(study, executor=None)
+
+
+@main.command()
+@click.argument("study", type=click.Path(path_type=Path, exists=True))
+def under_mpi(study: Path) -> None:
+    """Run a study in the processes that mpiexec started, all but the first."""
+    from mpi4py.futures import MPIPoolExecutor
+
+    with MPIPoolExecutor() as pool:
+        done = refti.run_study(study, executor=pool)
+    workers = {receipt["worker"] for receipt in done.receipts.values()}
+    click.echo(f"under MPI: {len(done.receipts)} models in {len(workers)} processes")
 
 
 @main.command()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import sys
 import warnings
 from typing import Any
@@ -63,6 +65,7 @@ for command in (
 def main() -> None:
     """Runs a command and ends with its exit code; errors are told without a traceback."""
     STOPPING.listen()
+    os.environ["REFTI_COMMAND"] = shlex.join(["refti", *sys.argv[1:]])  # kept with what it makes
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     leave(STOPPING.run(_command, _stopped))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,17 +65,43 @@ def run_study_file(
     import refti
 
     _require_alone(targets)
+    _require_report(Path(targets[0]))
     done = refti.run_study(
         targets[0],
         executor=_meant(executor, "loky"),
         workers=workers,
         progress=None if quiet else progress or "auto",  # type: ignore[arg-type]
     )
+    _write_report(done)
     if as_json:
         print_json(_record(done))
     else:
         _print_study(done)
     return BAD_INPUT if done.failed else verdict(done.trusted)
+
+
+def _require_report(path: Path) -> None:
+    """Raises, before anything is run, if the page that a study asks for could not be written."""
+    from refti.study.read import read_study
+
+    report = read_study(path).report
+    if report is None:
+        return
+    from refti.reports import require_packages
+
+    require_packages("matplotlib", "jinja2")
+    if not os.access(report.parent, os.W_OK):
+        raise SettingsError(f"outputs.report: {report.parent} is no folder that can be written to.")
+
+
+def _write_report(done: StudyResult) -> None:
+    """Writes the page that the study asks for, on the models that are done."""
+    if done.report is None or not done.receipts:
+        return
+    from refti.reports import report
+
+    form: Any = done.report.suffix.removeprefix(".")
+    report({name: done.folders[name] for name in done.receipts}, done.report, format=form)
 
 
 def _require_alone(targets: tuple[str, ...]) -> None:
@@ -102,6 +129,7 @@ def _meant(executor: str | int | None, usual: str | None) -> str | int | None:
 def _record(done: StudyResult) -> dict[str, Any]:
     return {
         "store": str(done.store),
+        "report": None if done.report is None else str(done.report),
         "models": {name: dict(receipt) for name, receipt in done.receipts.items()},
         "failed": dict(done.failed),
         "comparisons": [table.to_dict() for table in done.comparisons],
@@ -123,6 +151,8 @@ def _print_study(done: StudyResult) -> None:
     for name, reason in done.failed.items():
         say(f"{printable(name)}: {reason}")
     say(f"Kept in {done.store}.")
+    if done.report is not None and done.receipts:
+        say(f"Report: {done.report}")
 
 
 @click.command()

@@ -130,6 +130,11 @@ def from_bytes(content: bytes, problem: Problem) -> Any:
         ) from error
 
 
+def problem_of(content: bytes, problem: Problem) -> Problem:
+    """The problem in the coordinates that a value of `to_bytes` was written in."""
+    return _seen_through(unpack_arrays(content).get(WAY), problem)
+
+
 class _Writer:
     """Turns values into a tree for JSON, and puts their arrays aside."""
 

@@ -203,6 +203,18 @@ class SpreadTuning:
 
 
 @dataclass(frozen=True)
+class SharingTuning:
+    """When the blocks of a run are on offer to processes that were told to make the same run."""
+
+    least_seconds: float = tuned(
+        0.3, "of a block: to offer, claim and write one takes about a hundredth of a second"
+    )
+    look_again: float = tuned(0.02, "seconds between two looks at whether a block is there")
+    look_for_helpers: float = tuned(1.0, "seconds between two looks at who helps")
+    on_offer: int = tuned(16, "blocks at once, for each of which a thread waits")
+
+
+@dataclass(frozen=True)
 class UsersDrawsTuning:
     """What posterior draws must be to take the place of the pilot's, and what they save."""
 
@@ -249,6 +261,7 @@ FRESH_STARTS = FreshStartsTuning()
 WITNESS = WitnessTuning()
 STORE = StoreTuning()
 SPREAD = SpreadTuning()
+SHARING = SharingTuning()
 USERS_DRAWS = UsersDrawsTuning()
 GROUPS = GroupsTuning()
 SHOWN = ShownTuning()

@@ -77,7 +77,7 @@ class Wheel:
 
     def build(self, program: Program, begin: Callable[[], None]) -> Path:
         """The shared library of a program, from the cache if it was built before."""
-        shared = cache_folder() / self._key
+        shared = self._shared
         folder = shared / cache_key(program.generated)
 
         def compile_into(fresh: Path) -> None:
@@ -86,6 +86,16 @@ class Wheel:
             bound_cache(folder)
 
         return make_once(folder, compile_into) / LIBRARY
+
+    @property
+    def header(self) -> PrecompiledHeader:
+        """What all programs include, for those to come."""
+        return PrecompiledHeader(self._shared, NATIVE, self.compiler, (*self.flags, self._include))
+
+    @property
+    def _shared(self) -> Path:
+        """The folder of all that is compiled alike."""
+        return cache_folder() / self._key
 
     @property
     def _key(self) -> str:
@@ -103,7 +113,7 @@ class Wheel:
         """Compiles the program and, the first time, the core, side by side; then links both."""
         (into / "generated.hpp").write_text(program.generated, encoding="utf-8")
         # Where the precompiled header is ready it is found first; parsing it takes half the time.
-        header = PrecompiledHeader(shared, NATIVE, self.compiler, (*self.flags, self._include))
+        header = self.header
         found_first = [f"-I{header.folder}"] if header.is_ready() else []
         with ThreadPoolExecutor(2) as both:
             core = both.submit(make_once, shared / "core", self._compile_core)
