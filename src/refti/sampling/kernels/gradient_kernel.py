@@ -57,9 +57,7 @@ class GradientKernel:
         meter.count(gradients=len(x))
         location, factor = (np.asarray(a) for a in density.whitening)
         u = np.ascontiguousarray(np.linalg.solve(factor, (x - location).T).T)
-        return meter.call(
-            evaluate_chains, density.leg, jnp.asarray(density.lam), density.whitening, u
-        )
+        return meter.call(evaluate_chains, density.leg, on_leg(density.lam), density.whitening, u)
 
     def advance(
         self,
@@ -76,7 +74,7 @@ class GradientKernel:
         state, step_size, trace = meter.call(
             _advance,
             density.leg,
-            jnp.asarray(density.lam),
+            on_leg(density.lam),
             density.whitening,
             state,
             step_size,
@@ -98,6 +96,14 @@ class GradientKernel:
         """Where the chains stand, x[chain, dim]."""
         location, factor = (np.asarray(a) for a in density.whitening)
         return location + np.asarray(state.u) @ factor.T
+
+
+def on_leg(lam: float) -> Float[Array, ""]:
+    """Lambda as programs get it.
+
+    A number of Python's is weakly typed to JAX and one of NumPy's is not: two programs for one.
+    """
+    return jnp.asarray(np.float64(lam))
 
 
 @compiled()
