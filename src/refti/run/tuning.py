@@ -133,6 +133,9 @@ class RoundsTuning:
     """How sampling goes on, and when it ends."""
 
     warmup_beside: int = tuned(150, "iterations of chains begun where those of the next rung stand")
+    warmup_beside_by_scores: int = tuned(
+        100, "the same where gradients at draws tell the coordinates, which few draws then do"
+    )
     warmup_beside_by_values: int = tuned(50, "the same where evaluations are dear")
     first_round: int = tuned(4, "scans, by which the rate is first known")
     least_growth: float = tuned(
