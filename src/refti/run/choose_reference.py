@@ -56,7 +56,7 @@ def choose_reference(
 
     The lengths of the ways from families as measured with this pilot are given.
 
-    An estimate needs about (length / error)^2 draws. While the pilot has fewer than half of
+    An estimate needs about (length / error)^2 draws. While the pilot has fewer than a share of
     that, is short of draws for the dimension, and more of them have shortened the way from a
     reference fitted to them, it goes on: draws that shorten the way save more of them later. The
     way from the mode is the same whatever the draws, so it may not end this: it is the shortest
@@ -66,21 +66,18 @@ def choose_reference(
     of a scale's logarithm, is worth any program: there the reference's tails decide what is met.
     """
     lengths = dict(measured)
-    worth = TUNING.worth_compiling if end.leg.has_gradient else TUNING.worth_compiling_by_values
-    worth = 0.0 if is_shaped else worth
+    worth = _worth(end, is_shaped)
     best = pick_best(lengths, target_error, worth)
-    enough = TUNING.draws_a_dimension
-    if uses_scores(end, pilot):
-        enough = TUNING.draws_a_dimension_with_scores
     most_draws = min(
-        enough * end.model.dim,
+        TUNING.draws_a_dimension * end.model.dim,
         TUNING.most_pilot_draws,
         TUNING.most_pilot_numbers // end.model.dim,
     )
+    share = TUNING.pilot_share_with_scores if uses_scores(end, pilot) else TUNING.pilot_share
     while (
         not pilot.is_users
         and len(pilot.draws) < most_draws
-        and len(pilot.draws) < 0.5 * (lengths[best] / target_error) ** 2
+        and len(pilot.draws) < share * (lengths[best] / target_error) ** 2
     ):
         before = _of_draws(lengths)
         pilot = continue_pilot(end, pilot, engine)
@@ -104,9 +101,13 @@ def choose_reference(
 
 
 def measure_families(
-    end: End, pilot: Pilot, engine: Engine, *, is_shaped: bool = False
+    end: End, pilot: Pilot, target_error: float, engine: Engine, *, is_shaped: bool = False
 ) -> dict[str, float]:
-    """The length of the way from each family that is worth trying."""
+    """The length of the way from each family that is worth trying.
+
+    No shaped one is where the whole way from a plain one takes fewer draws than it would have to
+    save.
+    """
     is_dense = end.model.dim <= FACTORS.densest
     is_dense &= not isinstance(pilot.rung.whitening.factor, Factor)
     plain = registry.tried_by_auto("dense" if is_dense else "high_dimension")
@@ -121,7 +122,9 @@ def measure_families(
             "each other exactly, and that the density is finite about its start."
         )
     short = TUNING.short if end.leg.has_gradient else TUNING.short_by_values
-    if is_shaped or min(lengths.values()) > short:
+    shortest = min(lengths.values())
+    may_be_taken = shortest > short and (shortest / target_error) ** 2 > _worth(end, is_shaped)
+    if is_shaped or may_be_taken:
         shaped = registry.tried_by_auto("shaped" if is_dense else "high_dimension_shaped")
         lengths |= measure_lengths(end, pilot, shaped, engine)
     return lengths
@@ -220,6 +223,13 @@ def pick_best(lengths: Mapping[str, float], target_error: float, worth: float) -
     better = min(lengths, key=lengths.__getitem__)
     saved = (lengths[best] ** 2 - lengths[better] ** 2) / target_error**2
     return better if saved > worth else best
+
+
+def _worth(end: End, is_shaped: bool) -> float:
+    """How many draws a shaped family must save to be taken."""
+    if is_shaped:
+        return 0.0
+    return TUNING.worth_compiling if end.leg.has_gradient else TUNING.worth_compiling_by_values
 
 
 def _of_draws(lengths: Mapping[str, float]) -> dict[str, float]:

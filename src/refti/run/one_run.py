@@ -182,7 +182,7 @@ def _explore(problem: Problem, engine: Engine) -> RunState:
             return RunState(problem, make_plan(problem, pilots, engine))
         reshaped = choose_coordinates(problem, pilots[0], engine)
         pilots[0] = replace(reshaped.pilot, judged=pilots[0].judged)
-        plan = make_plan(reshaped.problem, pilots, engine)
+        plan = make_plan(reshaped.problem, pilots, engine, reshaped.lengths)
         return RunState(reshaped.problem, replace(plan, coordinates=reshaped.reason))
     except OutOfBudgetError:
         raise StoppedEarlyError(

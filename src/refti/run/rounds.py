@@ -37,6 +37,7 @@ from refti.sampling.leg import LegState, choose_leaps, scan
 from refti.sampling.leg_sample import collect
 from refti.sampling.metering import OutOfBudgetError
 from refti.sampling.rung import move_chains, place_chains, warm_up
+from refti.sampling.score_whitening import wants_scores
 from refti.sampling.streams import GeneratorStream, KeyStream
 from refti.sampling.whitening import whitening_of
 
@@ -161,8 +162,7 @@ def build_ladders(state: RunState, engine: Engine) -> tuple[LegState, ...]:
     """The legs of the plan with their rungs, warmed up."""
     engine.report("building the ladder", 0, 1)
     settings, path = state.problem.settings, state.plan.path
-    usual = ROUNDS.warmup_beside if path.has_gradient else ROUNDS.warmup_beside_by_values
-    warmup = usual if settings.warmup is None else settings.warmup
+    warmup = _warmup_beside(state) if settings.warmup is None else settings.warmup
     before = () if state.earlier is None else state.earlier.legs
     made = max((leg.scans_made for leg in before), default=0)
     legs = []
@@ -176,6 +176,14 @@ def build_ladders(state: RunState, engine: Engine) -> tuple[LegState, ...]:
             built = insert_rungs(built, between, engine, warmup)
         legs.append(built)
     return tuple(legs)
+
+
+def _warmup_beside(state: RunState) -> int:
+    """Iterations of chains begun where those of the next rung stand."""
+    if not state.plan.path.has_gradient:
+        return ROUNDS.warmup_beside_by_values
+    by_scores = wants_scores(state.problem.model.dim)
+    return ROUNDS.warmup_beside_by_scores if by_scores else ROUNDS.warmup_beside
 
 
 def _leaps_at_once(state: RunState) -> bool:

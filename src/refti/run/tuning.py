@@ -104,14 +104,17 @@ class ReferenceChoiceTuning:
     )
     short_by_values: float = tuned(0.6, "the same where evaluations are dear and programs are not")
     worth_compiling: float = tuned(
-        400, "draws that a shaped family must save, for it has programs to compile"
+        1000, "draws that a shaped family must save, for it has programs to compile"
     )
     worth_compiling_by_values: float = tuned(50, "the same where evaluations are dear")
+    pilot_share: float = tuned(
+        0.5, "of the draws that an estimate is going to need, below which the pilot goes on"
+    )
+    pilot_share_with_scores: float = tuned(
+        0.15, "the same where gradients at the draws tell of the covariance too: more add little"
+    )
     draws_a_dimension: int = tuned(
         50, "of the pilot, beyond which a covariance hardly gains by more"
-    )
-    draws_a_dimension_with_scores: int = tuned(
-        4, "the same where gradients at the draws tell of it as well"
     )
     most_scores: int = tuned(
         4000, "gradients at draws, beyond which a base for a covariance hardly gains by more"
@@ -132,6 +135,9 @@ class RoundsTuning:
     """How sampling goes on, and when it ends."""
 
     warmup_beside: int = tuned(150, "iterations of chains begun where those of the next rung stand")
+    warmup_beside_by_scores: int = tuned(
+        100, "the same where gradients at draws tell the coordinates, which few draws then do"
+    )
     warmup_beside_by_values: int = tuned(50, "the same where evaluations are dear")
     first_round: int = tuned(4, "scans, by which the rate is first known")
     least_growth: float = tuned(
@@ -162,8 +168,11 @@ class FreshStartsTuning:
     mixed: float = tuned(
         0.2, "share of exchanges made by every pair of rungs, above which they are mixed already"
     )
-    blocks: int = tuned(8, "that the fresh chains make …")
-    blocks_to_settle: int = tuned(4, "… of which the first are not looked at")
+    blocks: int = tuned(
+        8, "that the fresh chains make, fewer where their trajectories are longer …"
+    )
+    fewest_blocks: int = tuned(4, "… but this many at the least …")
+    share_to_settle: float = tuned(0.5, "… of which the first are not looked at")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from refti.search.searched import share_found
 from refti.search.tuning import TUNING
@@ -40,7 +40,7 @@ def share_uphill(width: float, dim: int) -> float:
     if radius <= 0:
         return 0.0
     flattenings = flattenings_of(np.array(TUNING.reaches), dim)
-    inside = stats.ncx2.cdf(radius / flattenings, dim, centre**2 / flattenings)
+    inside = special.chndtr(radius / flattenings, dim, centre**2 / flattenings)
     return float((1 - TUNING.along_one_parameter) * np.dot(TUNING.reach_shares, inside))
 
 
