@@ -14,11 +14,13 @@ KERNELS = ("hmc", "nuts", "elliptical")
 FAMILIES = (
     "covariance",
     "laplace",
+    "structured",
     "low_rank",
     "diagonal",
     "mixture",
     "laplace_mixture",
     "warped",
+    "structured_warped",
     "student",
     "variational",
     "variational_diagonal",

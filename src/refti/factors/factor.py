@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from refti.factors.banded import Banded
-from refti.factors.standing_out import Directions, standing_out
+from refti.factors.standing_out import Directions, standing_out, worth_of_draws
 from refti.factors.tuning import TUNING
 
 
@@ -150,7 +150,7 @@ def learn(factor: Factor, centred: np.ndarray) -> Factor:
     if not np.isfinite(widths).all():
         return factor
     widths = np.maximum(widths, TUNING.least_width * np.median(widths))
-    found = standing_out(u / widths, before.directions.shape[1])
+    found = standing_out(u / widths, before.directions.shape[1], worth_of_draws(u / widths))
     return replace(here, learned=_stretch(widths, found))
 
 
@@ -159,7 +159,8 @@ def learn_from_nothing(centred: np.ndarray) -> Factor:
     dim = centred.shape[1]
     widths = np.sqrt(np.mean(centred**2, axis=0)) + 1e-300
     empty = factor_of(dim)
-    found = standing_out(centred / widths, min(TUNING.largest_rank, dim))
+    standard = centred / widths
+    found = standing_out(standard, min(TUNING.largest_rank, dim), worth_of_draws(standard))
     return replace(empty, learned=_stretch(widths, found))
 
 

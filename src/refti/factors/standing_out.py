@@ -20,6 +20,10 @@ class StandingOutTuning:
     decomposed_in_full: int = tuned(
         1000, "draws and dimensions beyond which eigenvectors are found by subspace iteration"
     )
+    lags: int = tuned(10, "between draws of a chain, beyond which they are taken to be strangers")
+    doubt: float = tuned(
+        0.5, "of the worth of a chain's draws: the largest noise is larger than of as many others"
+    )
     spare_directions: int = tuned(20, "of the subspace beyond those wanted, for its precision")
     iterations: int = tuned(6, "of the subspace, enough for directions that stand out from noise")
 
@@ -34,8 +38,10 @@ class Directions(NamedTuple):
     loadings: np.ndarray  # [dim, rank], zero where fewer stand out
 
 
-def standing_out(standard: np.ndarray, rank: int) -> Directions:
+def standing_out(standard: np.ndarray, rank: int, worth: float | None = None) -> Directions:
     """The directions that stand out from the noise of standardised draws[n, dim].
+
+    They are worth so many independent ones, if that is less than there are.
 
     Coordinates are scaled to equal noise, in which the eigenvalues of pure noise end at the
     Marchenko-Pastur edge. A larger one, and its direction, is noisy in a known way: the variance
@@ -47,7 +53,7 @@ def standing_out(standard: np.ndarray, rank: int) -> Directions:
         values, vectors = _leading_directions(standard / noise, rank)
         # All of a coordinate's variance counts as noise at first, so the edge is too high rather
         # than too low, and comes down as directions are found.
-        variances = _variances(values, dim, count)
+        variances = _variances(values, dim, count if worth is None else worth)
         out = variances > 1
         loadings = noise[:, None] * vectors * np.sqrt(variances - 1)
         # What the directions leave of each coordinate; they also took a share of the noise.
@@ -61,7 +67,22 @@ def standing_out(standard: np.ndarray, rank: int) -> Directions:
     return Directions(noise, loadings)
 
 
-def _variances(values: np.ndarray, dim: int, count: int) -> np.ndarray:
+def worth_of_draws(standard: np.ndarray) -> float:
+    """How many independent draws those[n, dim] of chains are worth to a covariance, at the least.
+
+    Each entry of a sampled covariance is as noisy as the squared correlations of all pairs of
+    draws say. Trajectories of one length for all chains leave neighbours whose correlations are
+    large and of either sign, so that means settle at once and covariances do not.
+    """
+    count, dim = standard.shape
+    squares = 1.0
+    for lag in range(1, min(TUNING.lags, count // 2)):
+        products = np.einsum("nd,nd->n", standard[lag:], standard[:-lag]) / dim
+        squares += 2 * max(float(np.mean(products**2)) - 1 / dim, 0.0)
+    return TUNING.doubt * count / squares
+
+
+def _variances(values: np.ndarray, dim: int, count: float) -> np.ndarray:
     """What to give the leading directions in units of the noise: one if they do not stand out.
 
     `values` are their sampled eigenvalues, of so many draws.

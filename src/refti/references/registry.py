@@ -135,6 +135,8 @@ ROWS = (
     ),
 )
 FAMILIES: dict[str, Family] = {row.name: row for row in ROWS}
+# What "auto" tries in thousands of dimensions where the curvature is sparse, and all of it known.
+SPARSE = ("laplace", "structured")
 
 
 def fit(name: str, inputs: FitInputs) -> Reference:

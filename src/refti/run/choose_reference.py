@@ -24,6 +24,7 @@ from refti.sampling.evaluation import values
 from refti.sampling.exact_start import exact_draws
 from refti.sampling.score_whitening import refit_by_scores, wants_scores
 from refti.sampling.streams import GeneratorStream, KeyStream
+from refti.search.large_mode import LargeMode
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +112,8 @@ def measure_families(
     is_dense = end.model.dim <= FACTORS.densest
     is_dense &= not isinstance(pilot.rung.whitening.factor, Factor)
     plain = registry.tried_by_auto("dense" if is_dense else "high_dimension")
+    if isinstance(pilot.modes.mode, LargeMode) and pilot.modes.mode.sparse:
+        plain = registry.SPARSE
     lengths = measure_lengths(end, pilot, plain, engine)
     if pilot.on_separate_modes:
         several = registry.tried_by_auto("several_modes")

@@ -115,7 +115,7 @@ def build_result(
 
 
 def _with_notes(found: dict[str, Any], conclusion: Conclusion) -> dict[str, Any]:
-    """What was found, with notes on the user's draws and on NaN on much of the reference."""
+    """What was found, with notes on the user's draws, NaN on the reference, and draws left out."""
     faults = found.get("draws", {}).get("faults", ())
     notes = [
         f"draws= are not used as they are: {fault}; they only served as starts of new chains"
@@ -127,6 +127,13 @@ def _with_notes(found: dict[str, Any], conclusion: Conclusion) -> dict[str, Any]
             f"the density is NaN or +infinite at {100 * worst.not_a_number_share:.2g} % of the "
             f"reference's draws, such as at unconstrained x = {worst.example}, which counted as "
             "zero: if it should have a value there, the evidence is too low"
+        )
+    last = conclusion.samples[-1]
+    every = last.draws.delta.shape[2] / max(1, last.end_points.shape[1])
+    if every > 1.5:
+        notes.append(
+            f"of the posterior about every {round(every)}th draw is kept: all of them would be "
+            "more numbers than memory should hold; the estimate is made of all"
         )
     return {**found, "notes": [*found.get("notes", ()), *notes]} if notes else found
 
@@ -149,7 +156,7 @@ def _by_what(state: RunState) -> str:
         return "raise max_evaluations=" if in_time else "raise max_seconds="
     if is_beyond_budget(state):
         return "raise max_evaluations=, which at this rate would not have been enough"
-    return f"set kept= above {state.conclusion.samples[-1].end_points.shape[1]:,}"
+    return f"set kept= above {state.conclusion.samples[-1].draws.delta.shape[2]:,}"
 
 
 def _left_out(groups: Groups) -> dict[str, Any]:

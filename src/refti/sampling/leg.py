@@ -14,6 +14,7 @@ from refti.sampling.block import Block, Rung
 from refti.sampling.density_along_leg import OUTSIDE
 from refti.sampling.engine import Engine
 from refti.sampling.exact_start import draw_start
+from refti.sampling.kept_points import thin
 from refti.sampling.kernels.base import Trace
 from refti.sampling.kernels.registry import KERNELS
 from refti.sampling.replica_exchange import exchange
@@ -28,7 +29,8 @@ class Scan:
 
     Attributes:
         delta: `[rung, chain, draw]`, -inf outside the support of either end.
-        end_points: `[chain, draw, dim]`, draws of the end density.
+        end_points: `[chain, draw, dim]`, draws of the end density, or some of them, evenly, where
+            all of them are too many numbers.
         divergences: `[sampled rung]`, the share of iterations that diverged.
         acceptance: `[sampled rung]`, the share of moves that were accepted.
         gradients: `[sampled rung]`, evaluations for each draw that is kept.
@@ -128,11 +130,14 @@ def scan(state: LegState, engine: Engine) -> LegState:
         tried=exchanged.tried,
         accepted=exchanged.accepted,
     )
+    scans = (*state.scans, made)
+    kept = thin([one.end_points for one in scans], delta.shape[2])
+    scans = tuple(replace(one, end_points=x) for one, x in zip(scans, kept, strict=True))
     return replace(
         state,
         rungs=tuple(rungs),
         share=share,
-        scans=(*state.scans, made),
+        scans=scans,
         scans_made=state.scans_made + 1,
     )
 

@@ -61,6 +61,10 @@ class SamplingTuning:
     )
     passes: int = tuned(10, "times the ladder is looked at while it is built")
     most_rungs: int = tuned(64, "of one leg; a longer ladder asks for a better reference")
+    kept_numbers: int = tuned(
+        25_000_000,
+        "in the draws of the posterior that a run keeps, 200 MB, in more than 500 dimensions",
+    )
     remembered_values: int = tuned(
         100_000, "log densities kept so that none is evaluated twice; some tens of megabytes"
     )

@@ -29,6 +29,8 @@ class LargeMode:
         bends: `[dim]`, the diagonal of minus the Hessian, or about that.
         disagreement: how much the curvature differs between a fine and a coarse step.
         sparse: whether the curvature is exact: sparse, and all of it known.
+        other_way: the factor with the coordinates in the opposite order, where it is sparse: each
+            is then seen given those before it, and not those after it, or the other way round.
     """
 
     x: np.ndarray
@@ -37,6 +39,7 @@ class LargeMode:
     bends: np.ndarray
     disagreement: float
     sparse: bool
+    other_way: Factor | None = None
 
     @property
     def is_smooth(self) -> bool:
@@ -67,7 +70,7 @@ def find_large_mode(evaluate: ValueAndGradient, start: np.ndarray) -> LargeMode 
     That is where the curvature is not sparse, as long as such a matrix may be made.
     """
     rng = np.random.default_rng(LARGE.seed)
-    origin, height, curvature = start, -np.inf, _Curvature(factor_of(len(start)), np.ones(1), False)
+    origin, height, curvature = start, -np.inf, _Curvature(factor_of(len(start)), np.ones(1))
     for _ in range(TUNING.whitened_climbs):
         before = height
         factor = curvature.spread or factor_of(len(start))
@@ -80,7 +83,13 @@ def find_large_mode(evaluate: ValueAndGradient, start: np.ndarray) -> LargeMode 
     value, _ = evaluate(origin[None])
     disagreement = _disagreement(evaluate, origin, curvature, rng)
     return LargeMode(
-        origin, float(value[0]), curvature.spread, curvature.bends, disagreement, curvature.sparse
+        origin,
+        float(value[0]),
+        curvature.spread,
+        curvature.bends,
+        disagreement,
+        curvature.sparse,
+        None if curvature.precision is None else factor_sparse(curvature.precision, reverse=True),
     )
 
 
@@ -99,7 +108,11 @@ class _Curvature:
 
     spread: Factor | None
     bends: np.ndarray
-    sparse: bool
+    precision: Precision | None = None
+
+    @property
+    def sparse(self) -> bool:
+        return self.precision is not None
 
 
 def _curvature(evaluate: ValueAndGradient, x: np.ndarray, rng: np.random.Generator) -> _Curvature:
@@ -109,8 +122,9 @@ def _curvature(evaluate: ValueAndGradient, x: np.ndarray, rng: np.random.Generat
     if found is not None:
         factor = factor_sparse(found)
         if factor is not None or len(x) <= FACTORS.densest:
-            return _Curvature(factor, found.matrix.diagonal(), sparse=factor is not None)
-    return _Curvature(_by_directions(products, len(x), rng), products.widths**-2, sparse=False)
+            known = None if factor is None else found
+            return _Curvature(factor, found.matrix.diagonal(), known)
+    return _Curvature(_by_directions(products, len(x), rng), products.widths**-2)
 
 
 def factor_sparse(found: Precision, *, reverse: bool = False) -> Factor | None:

@@ -18,7 +18,7 @@ from refti.search.orbits import Orbits
 from refti.search.peaks import Modes, pick_near_starts
 from refti.search.power import narrowest_found, wanderers_for
 from refti.search.searched import Searched
-from refti.search.tuning import TUNING
+from refti.search.tuning import LARGE, TUNING
 from refti.search.wanderers import Counted, PriorChains, Starts, draw_flattened, start_anywhere
 
 
@@ -238,6 +238,8 @@ def _wander(
         left = [share * most - one for share, most, one in zip(shares, allowed, spent, strict=True)]
         if sent[1] >= TUNING.most_from_prior and len(search.known) == 1:
             left[1] = 0.0
+        if sent[0] >= LARGE.most_wanderers and isinstance(search.known.factors, OneForAll):
+            left[0] = 0.0
         by_prior = left[1] / max(shares[1], 1e-9) > left[0]
         cost = (spent[by_prior] / sent[by_prior]) if sent[by_prior] else TUNING.guessed_cost
         most = TUNING.batch if sent[by_prior] else TUNING.first_batch

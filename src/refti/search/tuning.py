@@ -288,6 +288,11 @@ class LargeTuning:
     rows_at_once: int = tuned(512, "coordinates whose neighbours are found at once")
     checks: int = tuned(4, "directions along which the curvature found is held against gradients")
     most_off: float = tuned(1e-2, "relative difference there")
+    most_wanderers: int = tuned(
+        2000,
+        "wanderers about the modes: another that is uphill of 0.15 % of the flattened density is "
+        "found, and more would take longer than the run",
+    )
     turns: int = tuned(12, "products with a covariance that turn a line to where it is widest")
     lanczos_steps: int = tuned(120, "products by which directions of large curvature are found …")
     most_directions: int = tuned(64, "… of which so many are kept: every move costs them")

@@ -36,7 +36,14 @@ from refti.suite.many_modes import (
 from refti.suite.rings import double_shell, ring, ring_in_plane, shell, spiral
 from refti.suite.shrinkage import horseshoe
 from refti.suite.steps import change_point, checkerboard, staircase
-from refti.suite.tails import log_gamma, quartic, skewed, student_independent, student_multivariate
+from refti.suite.tails import (
+    log_gamma,
+    quartic,
+    skewed,
+    skewed_chain,
+    student_independent,
+    student_multivariate,
+)
 from refti.suite.target import Target
 
 __all__ = [
@@ -61,6 +68,7 @@ __all__ = [
     "regression",
     "rosenbrock",
     "skewed",
+    "skewed_chain",
     "student",
     "student_joint",
     "two_widths",

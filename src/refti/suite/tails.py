@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import lgamma, log, pi
 
 import jax.numpy as jnp
@@ -51,6 +52,26 @@ def skewed(dim: int) -> Target:
     log_z = special.gammaln(shapes).sum() - np.log(np.diag(mix)).sum()
     about = "skewed and correlated"
     return Target(f"skewed_{dim}", dim, lambda: Model(log_density, dim=dim), float(log_z), 1, about)
+
+
+def skewed_chain(dim: int) -> Target:
+    """A series with skewed steps: logarithms of Gamma variables of shapes 1 to 5.
+
+    y[t] = scale[t] (x[t] - 0.6 x[t-1] + 0.2 x[t-2]) are independent with log density a y - exp(y);
+    the change of variables to x divides by the product of the scales. Unlike `skewed`, whose
+    coordinates are all mixed with each other, it costs as much as it has coordinates.
+    """
+    shapes, scales = np.linspace(1.0, 5.0, dim), np.linspace(0.5, 2.0, dim)
+
+    def log_density(x: Float[Array, " dim"]) -> Float[Array, ""]:
+        before = jnp.concatenate([jnp.zeros(2), x])
+        y = scales * (x - 0.6 * before[1:-1] + 0.2 * before[:-2])
+        return jnp.sum(shapes * y - jnp.exp(y))
+
+    log_z = special.gammaln(shapes).sum() - np.log(scales).sum()
+    about = "a series with skewed steps"
+    model = partial(Model, log_density, dim=dim)
+    return Target(f"skewed_chain_{dim}", dim, model, float(log_z), 1, about)
 
 
 def quartic(dim: int) -> Target:
