@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: venv demo test lint tests quick browser long table calibration speed careful growth sources zoo studies blackbox nested reproduction bits pages docs map covid clean
+.PHONY: venv demo test lint tests quick browser long table calibration speed careful growth sources zoo studies blackbox nested reproduction bits pages docs map covid bench bench-quick clean
 
 venv: $(READY)
 
@@ -107,6 +107,16 @@ map: venv
 covid: venv
 	$(BIN)/python -m benchmarks.covid_check -o runs/covid_check.jsonl --runs runs/reproduction/covid/runs/right
 	$(BIN)/python -m benchmarks.covid_cost -o runs/covid_cost.jsonl --runs runs/reproduction/covid/runs/right
+
+# refti beside other programs, each in an environment of its own, then the page: hours, and goes on from
+# the rows that are there. bench-quick has short problems and three seeds: an hour or so.
+bench: venv
+	$(BIN)/python -m benchmarks.peers.run
+	$(BIN)/python -m benchmarks.peers.page --made-by "make bench"
+
+bench-quick: venv
+	$(BIN)/python -m benchmarks.peers.run --quick --limit 120
+	$(BIN)/python -m benchmarks.peers.page
 
 clean:
 	rm -rf .venv build dist .pytest_cache .ruff_cache .mypy_cache .hypothesis
