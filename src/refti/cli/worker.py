@@ -63,7 +63,7 @@ def _work_on_run(folder: Path, target: str | None, data: str | None, as_json: bo
     if target is None:
         raise SettingsError(
             f"{folder} holds a single run, whose model is never taken from there. Name it by "
-            "--model (and --data), or say the command that began the run once more: either joins in."
+            "--model (and --data), or say again the command that began the run: both join in."
         )
     from refti.run.join import join_run
 
