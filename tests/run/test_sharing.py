@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import json
+import shutil
+import socket
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -10,13 +15,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import refti
+from refti.cli.main import commands
+from refti.run.join import problem_of_run
 from refti.run.store import sharing
 from refti.run.store.bundles import Bundles
 from refti.run.store.directory import EVENTS, SHARED
-from refti.run.store.helping import HELPING
+from refti.run.store.helping import HELPING, Helper
+from refti.run.store.keeper import Keeper
+from refti.run.store.manifest import identify
 from refti.run.tuning import SharingTuning
+from refti.sampling.computing import computing
 
 SETTINGS: dict[str, Any] = {
     "ladder": refti.uniform(4),
@@ -92,3 +103,74 @@ def test_who_waits_for_a_run_computes_blocks_of_it(alone: Path, tmp_path: Path):
 def test_alone_nothing_is_offered(alone: Path):
     assert blocks_shared(alone) == 0
     assert not (alone / SHARED).exists()
+
+
+def test_a_block_of_one_who_died_is_taken_over(alone: Path, tmp_path: Path):
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    folder = shutil.copytree(alone, tmp_path / "run")
+    (folder / SHARED).mkdir()
+    claim = folder / SHARED / "abc.claim"
+    claim.write_text(json.dumps({"host": socket.gethostname(), "process": gone.pid}))
+    keeper = Keeper(folder, Bundles(folder / "blocks"))
+    with computing():
+        shared = sharing.Sharing(keeper, problem_of_run(alone, MODEL))
+        with shared._claimed_or_there("block abc", folder / SHARED / "abc") as is_ours:
+            assert is_ours
+            assert json.loads(claim.read_text())["process"] != gone.pid
+    assert not claim.exists()
+
+
+def hostile(kind: str) -> bytes:
+    """What somebody may put where blocks are on offer."""
+    file = io.BytesIO()
+    if kind == "code":
+        tree = json.dumps({"record": ["Popen", {"args": "touch harm"}]}).encode()
+        np.savez(file, tree=np.frombuffer(tree, dtype=np.uint8))
+    elif kind == "pickle":
+        np.savez(file, tree=np.array([Exploding()], dtype=object))
+    elif kind == "other value":
+        np.savez(file, tree=np.frombuffer(b"7", dtype=np.uint8))
+    return file.getvalue()
+
+
+class Exploding:
+    """Raises when it is unpickled."""
+
+    def __reduce__(self) -> Any:
+        return (exec, ("raise SystemExit('unpickled')",))
+
+
+@pytest.mark.parametrize("kind", ["empty", "code", "pickle", "other value", "link"])
+def test_what_is_no_request_is_left_alone(kind: str, alone: Path, tmp_path: Path):
+    folder = shutil.copytree(alone, tmp_path / "run")
+    (folder / SHARED).mkdir()
+    wanted = folder / SHARED / "abc.npz"
+    if kind == "link":
+        wanted.symlink_to(folder / "run.json")
+    else:
+        wanted.write_bytes(hostile(kind))
+    with computing():
+        problem = problem_of_run(alone, MODEL)
+        helper = Helper(folder, problem, identify(problem), lambda *told: None)
+        assert not helper.wait()
+        helper.leave()
+    assert sorted(file.name for file in (folder / SHARED).iterdir()) == ["abc.npz"]
+    assert Bundles(folder / "blocks").digest == Bundles(alone / "blocks").digest
+
+
+def test_a_worker_joins_in_a_run_by_its_model(alone: Path, tmp_path: Path):
+    file = tmp_path / "model.py"
+    file.write_text(
+        "import refti\n\n\ndef bent(x):\n"
+        "    return -0.5 * (x[0] / 1.7) ** 2 - 0.5 * (x[1] - 0.3 * x[0] ** 2) ** 2\n\n\n"
+        "model = refti.Model(bent, dim=2)\nother = refti.Model(lambda x: bent(x) + 1, dim=2)\n"
+    )
+    result = CliRunner().invoke(commands, ["worker", str(alone), "--model", f"{file}:model"])
+    assert "log z = " in result.output
+    with pytest.raises(refti.StoreError, match="another run"):
+        CliRunner().invoke(
+            commands, ["worker", str(alone), "--model", f"{file}:other"], catch_exceptions=False
+        )
+    with pytest.raises(refti.SettingsError, match="Name it by --model"):
+        CliRunner().invoke(commands, ["worker", str(alone)], catch_exceptions=False)

@@ -23,9 +23,10 @@ from refti.cli.reproduce import reproduce
 from refti.cli.run import run
 from refti.cli.status import status
 from refti.cli.stopping import STOPPING, leave
-from refti.cli.study import plan, script, worker
+from refti.cli.study import plan, script
 from refti.cli.verify import verify
 from refti.cli.wording import in_command_line_words
+from refti.cli.worker import worker
 from refti.errors import RefTIError, StoppedEarlyError
 
 

@@ -1,4 +1,4 @@
-"""The verbs of studies: `refti plan`, `worker`, `script`, and the part of `run` that is theirs."""
+"""The verbs of studies: `refti plan`, `script`, and the part of `run` that is theirs."""
 
 from __future__ import annotations
 
@@ -179,48 +179,6 @@ def plan(study: Path, executor: str | int | None, workers: int | None, as_json: 
     else:
         click.echo(plan_text(planned, workers or cores()))
     return BAD_INPUT if any(model.fault for model in planned) else TRUSTED
-
-
-@click.command()
-@click.argument("run", metavar="RUN", type=click.Path(path_type=Path, exists=True))
-@click.option("--shard", default="1/1", show_default=True, metavar="I/N", help="The share to do.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a model.")
-def worker(run: Path, shard: str, as_json: bool) -> int:
-    """Work on a study's folder (or study.toml), a share of its models first, then what is left.
-
-    Any number of workers may share a folder, on any machines that see it; none opens a port.
-
-    \b
-    Examples:
-      refti worker study.toml
-      refti worker runs --shard 3/16
-    """
-    import json
-
-    from refti.results.files import plain
-    from refti.results.text import plus_minus, printable
-    from refti.study.shards import in_other_hands, parse_shard, work_on
-
-    faults = []
-
-    def tell(name: str, outcome: Any) -> None:
-        is_fault = isinstance(outcome, str)
-        if is_fault:
-            faults.append(name)
-        if as_json:
-            click.echo(json.dumps(plain({"name": name, "error": outcome} if is_fault else outcome)))
-        elif is_fault:
-            click.echo(f"{printable(name)}: {outcome}", err=True)
-        else:
-            value = plus_minus(float(outcome["log_z"]), float(outcome["error"]))
-            trust = "trusted" if outcome["trusted"] else "NOT TRUSTED"
-            click.echo(f"{printable(name)}: log z = {value}, {trust}")
-
-    is_whole = work_on(run, parse_shard(shard), tell)
-    others = [] if is_whole or as_json else in_other_hands(run)
-    if others:
-        click.echo(f"Others work on {', '.join(map(printable, others))}.", err=True)
-    return BAD_INPUT if faults else TRUSTED
 
 
 @click.command()
