@@ -17,12 +17,14 @@ PACKAGE = ROOT / "src" / "refti"
 
 # Left to right as the data flows. A module imports from its own part and from parts to its left.
 ORDER = [
+    "importing",
     "errors",
     "tuning",
     "progress",
     "interruption",
     "executors",  # knows nothing of models or runs: where any work runs
     "models",
+    "factors",  # matrices of thousands of rows, which whoever searches or samples needs
     "inputs",
     "search",
     "references",

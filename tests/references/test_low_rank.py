@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 from refti.errors import ReferenceFitError
-from refti.references import low_rank as module
+from refti.factors import standing_out as module
 from refti.references.low_rank import LowRank, fit_low_rank, low_rank
 from refti.references.shrinkage import shrunk_factor
 

@@ -11,11 +11,15 @@ import numpy as np
 from refti.models.model import Model, ValueAndGradient
 from refti.references.base import Reference
 from refti.references.gaussian import standard_gaussian
+from refti.search.large_mode import LargeMode
 from refti.search.mode import Mode
 
-Auto = Literal["never", "dense", "high_dimension", "several_modes", "shaped"]
+Auto = Literal[
+    "never", "dense", "high_dimension", "several_modes", "shaped", "high_dimension_shaped"
+]
 """When "auto" tries a family: never; where a full covariance can be had, or where it cannot; where
-the posterior has several modes; where the way from all of these is long."""
+the posterior has several modes; where the way from all of these is long, again with or without a
+full covariance."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +31,8 @@ class FitInputs:
         evaluate: its log density and the gradient of it at given points.
         mode: the highest mode found.
         draws: posterior draws, x[draw, dim].
-        base: a factor that makes the posterior about round, if one is known.
+        base: a factor that makes the posterior about round, if one is known: a matrix, or a
+            Factor where no dense one is made.
         peaks: the modes x[mode, dim] where there are several that chains do not move between.
         peak_factors: `[mode, dim, dim]`, of the covariances about them, where they are known.
         peak_masses: `[mode]`, the log integrals about them by Laplace's approximation.
@@ -36,9 +41,9 @@ class FitInputs:
 
     model: Model
     evaluate: ValueAndGradient
-    mode: Mode
+    mode: Mode | LargeMode
     draws: np.ndarray
-    base: np.ndarray | None = None
+    base: Any = None
     peaks: np.ndarray | None = None
     peak_factors: np.ndarray | None = None
     peak_masses: np.ndarray | None = None

@@ -20,7 +20,9 @@ from refti.tuning import tuned
 class GaussianTuning:
     """Numbers of the Gaussian that stands in for a reference before one is fitted."""
 
-    largest_matrix: int = tuned(1500, "dimensions beyond which it has no matrix for a factor")
+    largest_matrix: int = tuned(
+        500, "dimensions beyond which it has no matrix for a factor: from there on none is certain"
+    )
 
 
 TUNING = GaussianTuning()

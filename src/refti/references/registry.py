@@ -14,6 +14,7 @@ from refti.references import (
     laplace,
     low_rank,
     mixture,
+    structured,
     student,
     truncated,
     variational,
@@ -39,6 +40,15 @@ ROWS = (
         "the Gaussian of the second-order expansion at the mode",
         uses_draws=False,
         auto="dense",
+    ),
+    Family(
+        "structured",
+        structured.Structured,
+        structured.fit,
+        "the Gaussian of a sparse or low-rank curvature at the mode, its place and widths those of "
+        "the draws, for thousands of parameters",
+        auto="high_dimension",
+        restore=structured.restore,
     ),
     Family(
         "low_rank",
@@ -76,6 +86,14 @@ ROWS = (
         warped.fit,
         "a Gaussian bent to the skew and tails of every coordinate",
         auto="shaped",
+    ),
+    Family(
+        "structured_warped",
+        structured.Structured,
+        structured.fit_warped,
+        "the same, bent to the skew and tails of every coordinate",
+        auto="high_dimension_shaped",
+        restore=structured.restore,
     ),
     Family(
         "student",
@@ -140,4 +158,5 @@ def placeholder(name: str, model: Model) -> Reference:
 
 def tried_by_auto(when: Auto) -> tuple[str, ...]:
     """The names of the families that "auto" tries on an occasion, in order."""
-    return tuple(name for name, family in FAMILIES.items() if family.auto == when)
+    at_modes = ("laplace",) if when == "high_dimension" else ()  # of either kind of curvature
+    return (*at_modes, *(name for name, family in FAMILIES.items() if family.auto == when))

@@ -12,6 +12,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from refti.references.base import in_64_bits
+from refti.references.bends import bend, straighten
 from refti.references.family import FitInputs
 from refti.references.level import match_level
 from refti.references.shrinkage import require_covariance, shrunk_factor
@@ -69,9 +70,9 @@ class Warped:
     def log_density(self, x: Float[Array, " dim"]) -> Float[Array, ""]:
         """The unnormalised log density at one point."""
         standard = (x - self.location) / self.scale
-        y, outer_slope = _straighten(standard, self.outer_skew, self.outer_tail)
+        y, outer_slope = straighten(standard, self.outer_skew, self.outer_tail)
         w = self.inverse_factor @ (y - self.mean)
-        v, inner_slope = _straighten(w, self.inner_skew, self.inner_tail)
+        v, inner_slope = straighten(w, self.inner_skew, self.inner_tail)
         log_normal = -0.5 * jnp.dot(v, v) - 0.5 * len(v) * jnp.log(2 * jnp.pi)
         slopes = inner_slope + outer_slope - jnp.log(jnp.abs(self.scale))
         return self.log_z + log_normal + jnp.sum(slopes) - self.log_determinant
@@ -79,8 +80,8 @@ class Warped:
     def sample(self, key: Key[Array, ""]) -> Float[Array, " dim"]:
         """One exact draw."""
         v = jax.random.normal(key, self.mean.shape, self.mean.dtype)
-        y = self.mean + self.factor @ _bend(v, self.inner_skew, self.inner_tail)
-        return self.location + self.scale * _bend(y, self.outer_skew, self.outer_tail)
+        y = self.mean + self.factor @ bend(v, self.inner_skew, self.inner_tail)
+        return self.location + self.scale * bend(y, self.outer_skew, self.outer_tail)
 
 
 def fit(inputs: FitInputs) -> Warped:
@@ -172,22 +173,6 @@ def log_densities(reference: Warped, x: np.ndarray) -> np.ndarray:
     log_normal = -0.5 * v**2 - 0.5 * np.log(2 * np.pi)
     total = np.sum(log_normal + inner_slopes + outer_slopes, axis=1)
     return total - numbers.log_determinant + numbers.log_z
-
-
-def _bend(
-    v: Float[Array, " dim"], skew: Float[Array, " dim"], tail: Float[Array, " dim"]
-) -> Float[Array, " dim"]:
-    return jnp.sinh((jnp.arcsinh(v) + skew) / tail)
-
-
-def _straighten(
-    w: Float[Array, " dim"], skew: Float[Array, " dim"], tail: Float[Array, " dim"]
-) -> tuple[Float[Array, " dim"], Float[Array, " dim"]]:
-    """The v of bend(v) = w and the log of dv / dw."""
-    angle = tail * jnp.arcsinh(w) - skew
-    log_cosh = jnp.logaddexp(angle, -angle) - jnp.log(2.0)
-    # hypot does not overflow where w squared would.
-    return jnp.sinh(angle), jnp.log(tail) + log_cosh - jnp.log(jnp.hypot(1.0, w))
 
 
 def _symmetric(factor: np.ndarray) -> np.ndarray:

@@ -22,9 +22,11 @@ from refti.coordinates.affine import Affine
 from refti.coordinates.links import Links
 from refti.coordinates.map import Map
 from refti.coordinates.power_tails import PowerTails, RadialTail
-from refti.draws.cost import Cost
+from refti.draws.cost import Cost, StageCost
 from refti.draws.support_share import SupportShare
 from refti.errors import StoreError
+from refti.factors.banded import Banded
+from refti.factors.factor import Factor, Stretch
 from refti.models.density import Density
 from refti.models.model import Model
 from refti.paths.path import Leg, Path
@@ -43,6 +45,7 @@ from refti.sampling.kernels.registry import KERNELS
 from refti.sampling.kernels.step_size import StepSize
 from refti.sampling.leg import LegState, Scan
 from refti.sampling.whitening import Whitening
+from refti.search.large_mode import LargeMode
 from refti.search.mode import Mode
 from refti.search.peaks import Modes
 from refti.search.searched import Searched
@@ -52,10 +55,13 @@ RECORDS: dict[str, type] = {
     kind.__name__: kind
     for kind in (
         Affine,
+        Banded,
         Block,
         Choice,
         Cost,
+        Factor,
         Judged,
+        LargeMode,
         Leg,
         LegState,
         Links,
@@ -72,7 +78,9 @@ RECORDS: dict[str, type] = {
         RunState,
         Scan,
         Searched,
+        StageCost,
         StepSize,
+        Stretch,
         SupportShare,
         Trace,
         Whitening,

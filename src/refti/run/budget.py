@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from refti.errors import SamplingError
+from refti.run.problem import Problem
 from refti.run.settings import Settings
+from refti.run.tuning import PILOT
 from refti.sampling.metering import Meter
 
 
@@ -17,4 +20,21 @@ def spent_budget(settings: Settings, meter: Meter) -> str:
     return (
         f"the {settings.max_evaluations:,} evaluations of max_evaluations= were spent "
         f"({spent.seconds:.0f} s); raise max_evaluations="
+    )
+
+
+def require_time(problem: Problem) -> None:
+    """Raises SamplingError if one step of the search would outlast max_seconds=.
+
+    Without gradients the search factors matrices of the dimension's size, which nothing can
+    interrupt. With them it makes none that are large.
+    """
+    dim, most = problem.model.dim, problem.settings.max_seconds
+    seconds = PILOT.factoring_seconds * dim**3
+    if problem.model.has_gradient or most is None or seconds <= max(most, 1.0):
+        return
+    raise SamplingError(
+        f"The search for the posterior factors matrices of {dim:,} by {dim:,}, each of which "
+        f"takes about {seconds:,.0f} s and cannot be interrupted; max_seconds= allows {most:g}."
+        " Raise max_seconds=, or give the model fewer parameters, or gradients."
     )

@@ -21,6 +21,7 @@ from refti.coordinates.power_tails import PowerTails, RadialTail
 from refti.coordinates.shapes import LINKS, SHAPES, Cloud, fit_shape
 from refti.coordinates.tuning import TUNING as COORDINATES
 from refti.draws import autocorrelation
+from refti.factors.factor import Factor
 from refti.run.choose_reference import fit_family, measure_families, measure_length
 from refti.run.pilot import Pilot, draw_pilot, measure_peak
 from refti.run.problem import End, Problem
@@ -57,6 +58,9 @@ def choose_coordinates(problem: Problem, pilot: Pilot, engine: Engine) -> Reshap
     if problem.known_path is not None or problem.settings.stations != ("auto",):
         return Reshaped(problem, pilot)
     if not problem.ends[0].leg.has_gradient:
+        return Reshaped(problem, pilot)
+    # A map of thousands of coordinates would take matrices of them.
+    if isinstance(pilot.rung.whitening.factor, Factor):
         return Reshaped(problem, pilot)
     (end,) = problem.ends
     lengths = measure_families(end, pilot, engine)

@@ -8,6 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from refti.errors import ReferenceFitError, SamplingError
+from refti.factors.either import on_host
+from refti.factors.factor import Factor
+from refti.factors.tuning import TUNING as FACTORS
 from refti.paths.path import Leg
 from refti.paths.thermodynamic_length import measure_segment
 from refti.references import registry
@@ -19,6 +22,7 @@ from refti.run.tuning import REFERENCE_CHOICE as TUNING
 from refti.sampling.engine import Engine
 from refti.sampling.evaluation import values
 from refti.sampling.exact_start import exact_draws
+from refti.sampling.score_whitening import refit_by_scores, wants_scores
 from refti.sampling.streams import GeneratorStream, KeyStream
 
 
@@ -65,7 +69,14 @@ def choose_reference(
     worth = TUNING.worth_compiling if end.leg.has_gradient else TUNING.worth_compiling_by_values
     worth = 0.0 if is_shaped else worth
     best = pick_best(lengths, target_error, worth)
-    most_draws = min(TUNING.draws_a_dimension * end.model.dim, TUNING.most_pilot_draws)
+    enough = TUNING.draws_a_dimension
+    if uses_scores(end, pilot):
+        enough = TUNING.draws_a_dimension_with_scores
+    most_draws = min(
+        enough * end.model.dim,
+        TUNING.most_pilot_draws,
+        TUNING.most_pilot_numbers // end.model.dim,
+    )
     while (
         not pilot.is_users
         and len(pilot.draws) < most_draws
@@ -96,7 +107,8 @@ def measure_families(
     end: End, pilot: Pilot, engine: Engine, *, is_shaped: bool = False
 ) -> dict[str, float]:
     """The length of the way from each family that is worth trying."""
-    is_dense = end.model.dim <= TUNING.densest
+    is_dense = end.model.dim <= FACTORS.densest
+    is_dense &= not isinstance(pilot.rung.whitening.factor, Factor)
     plain = registry.tried_by_auto("dense" if is_dense else "high_dimension")
     lengths = measure_lengths(end, pilot, plain, engine)
     if pilot.on_separate_modes:
@@ -109,8 +121,9 @@ def measure_families(
             "each other exactly, and that the density is finite about its start."
         )
     short = TUNING.short if end.leg.has_gradient else TUNING.short_by_values
-    if (is_shaped or min(lengths.values()) > short) and is_dense:
-        lengths |= measure_lengths(end, pilot, registry.tried_by_auto("shaped"), engine)
+    if is_shaped or min(lengths.values()) > short:
+        shaped = registry.tried_by_auto("shaped" if is_dense else "high_dimension_shaped")
+        lengths |= measure_lengths(end, pilot, shaped, engine)
     return lengths
 
 
@@ -124,23 +137,55 @@ def measure_lengths(
     """
     first, second = pilot.halves()
     lengths: dict[str, float] = {}
+    base = find_base(end, pilot, first, engine)
     for family in families:
         try:
-            reference = fit_family(end, pilot, family, first, engine)
+            reference = fit_family(end, pilot, family, first, engine, base)
         except ReferenceFitError:
             continue
         lengths[family] = measure_length(end, reference, second, engine)
     return lengths
 
 
-def fit_family(end: End, pilot: Pilot, family: str, draws: np.ndarray, engine: Engine) -> Reference:
-    """The family's member for these draws."""
+def uses_scores(end: End, pilot: Pilot) -> bool:
+    """Whether references are fitted to gradients at draws as well."""
+    one_hill = not pilot.on_separate_modes
+    is_dense = not isinstance(pilot.rung.whitening.factor, Factor)
+    return end.leg.has_gradient and is_dense and wants_scores(end.model.dim) and one_hill
+
+
+def find_base(end: End, pilot: Pilot, draws: np.ndarray, engine: Engine) -> np.ndarray | Factor:
+    """A factor that makes the posterior about round, by draws[n, dim] and the scores there.
+
+    A covariance that is shrunk towards it needs far fewer draws. In a few dimensions, and where
+    modes lie apart, it is the factor that chains are whitened by.
+    """
+    current = pilot.rung.whitening
+    known = on_host(current.factor)
+    if not uses_scores(end, pilot):
+        return known
+    picks = np.linspace(0, len(draws) - 1, min(len(draws), TUNING.most_scores)).astype(int)
+    values_there, scores = end.evaluate_by(engine)(draws[picks])
+    inside = np.isfinite(values_there)
+    found = refit_by_scores(current, draws[picks][None, inside], scores[None, inside])
+    return known if found is None else np.asarray(found.factor)
+
+
+def fit_family(
+    end: End,
+    pilot: Pilot,
+    family: str,
+    draws: np.ndarray,
+    engine: Engine,
+    base: np.ndarray | Factor | None = None,
+) -> Reference:
+    """The family's member for these draws; the base is found if it is not given."""
     inputs = FitInputs(
         model=end.model,
         evaluate=end.evaluate_by(engine),
         mode=pilot.modes.mode,
         draws=draws,
-        base=np.asarray(pilot.rung.whitening.factor),
+        base=find_base(end, pilot, draws, engine) if base is None else base,
         peaks=pilot.modes.peaks if pilot.on_separate_modes else None,
         peak_factors=pilot.modes.factors if pilot.on_separate_modes else None,
         peak_masses=pilot.modes.log_masses if pilot.on_separate_modes else None,
@@ -167,7 +212,9 @@ def measure_length(end: End, reference: Reference, held_out: np.ndarray, engine:
 def pick_best(lengths: Mapping[str, float], target_error: float, worth: float) -> str:
     """The family of the shortest way; a shaped one only where it saves enough draws."""
     plain = {
-        name: value for name, value in lengths.items() if registry.FAMILIES[name].auto != "shaped"
+        name: value
+        for name, value in lengths.items()
+        if not registry.FAMILIES[name].auto.endswith("shaped")
     }
     best = min(plain, key=plain.__getitem__)
     better = min(lengths, key=lengths.__getitem__)

@@ -15,10 +15,11 @@ from refti.checks.ended import Ended
 from refti.checks.of_run import check_end, check_prior_integral
 from refti.draws.cost import Budget
 from refti.errors import StoppedEarlyError
+from refti.importing import seconds_importing
 from refti.models.batching import may_run_side_by_side
 from refti.progress import Progress
 from refti.results.result import Evidence, LogRatio
-from refti.run.budget import spent_budget
+from refti.run.budget import require_time, spent_budget
 from refti.run.choose_coordinates import choose_coordinates
 from refti.run.choose_kernel import choose_kernel, is_cut_up
 from refti.run.counts import Counting, spent_before
@@ -26,7 +27,7 @@ from refti.run.finish import build_result, check_run, told_by_models
 from refti.run.fresh_starts import compare_fresh_starts
 from refti.run.groups import gather_groups
 from refti.run.more_draws import draw_posterior
-from refti.run.pilot import find_posterior, require_time
+from refti.run.pilot import find_posterior
 from refti.run.plan import make_plan
 from refti.run.point import evaluate_point, is_point
 from refti.run.prior_integral import integrate_prior
@@ -34,7 +35,7 @@ from refti.run.problem import Problem
 from refti.run.rounds import RunState, run_rounds
 from refti.run.shown import draw_reference, name_shown
 from refti.run.spread_blocks import spreading
-from refti.run.stages import StageClock
+from refti.run.stages import StageClock, plain_stages
 from refti.run.store.kept_run import open_run
 from refti.run.store.memory import NoStore, StoreMemory
 from refti.run.witness import second_estimate
@@ -90,6 +91,7 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
         engine = replace(engine, chains=pilot.chains, kernel=kernel, memory=memory.about(seen))
         state = run_rounds(replace(state, usage=meter.spent), engine)
         counting.sampled()
+        clock.begin("checking")
         drawn = draw_posterior(state, engine)
         fresh = compare_fresh_starts(state, engine)
         reference = draw_reference(state, engine)
@@ -103,12 +105,13 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
     notes = [*told.get("notes", ()), *beside.found.get("notes", ())]
     found |= told | beside.found | ({"notes": notes} if notes else {})
     ended = beside.ended
-    found |= {"stages": clock.record(), "ended": None if ended is None else ended.value}
+    stages = clock.costs()
+    found |= {"stages": plain_stages(stages), "ended": None if ended is None else ended.value}
     return build_result(
         state,
         checks=[check_end(ended, spent_budget(settings, meter)), *checks, *beside.checks],
         groups=groups,
-        cost=meter.spent,
+        cost=replace(meter.spent, stages=stages, import_seconds=seconds_importing()),
         found=found,
         reference=shown,
     )
@@ -172,7 +175,7 @@ def _explore(problem: Problem, engine: Engine) -> RunState:
             for index, end in enumerate(problem.ends)
         ]
         engine = replace(engine, chains=pilots[0].chains)
-        stage = "choosing coordinates and the reference"
+        stage = "choosing the reference"
         engine.report(stage, 0, 1)
         if is_cut_up(problem, pilots[0], engine):
             engine, pilots[0] = choose_kernel(problem, pilots[0], engine)

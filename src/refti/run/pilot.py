@@ -9,9 +9,10 @@ import numpy as np
 
 from refti.checks.tuning import TUNING as CHECKS
 from refti.draws import autocorrelation
-from refti.errors import SamplingError
+from refti.factors.either import out_rows
+from refti.factors.factor import Factor
 from refti.models.model import ValueAndGradient
-from refti.run.flattened import explore_flattened
+from refti.run.mode_search import search_modes
 from refti.run.problem import End, Problem
 from refti.run.tuning import KERNEL_CHOICE, PILOT, USERS_DRAWS
 from refti.run.users_draws import (
@@ -20,21 +21,17 @@ from refti.run.users_draws import (
     require_likeness,
     require_spread,
 )
-from refti.run.wide_densities import wide_densities
 from refti.sampling.block import Rung
 from refti.sampling.engine import Engine
 from refti.sampling.rung import advance, place_chains, warm_up
 from refti.sampling.streams import GeneratorStream, KeyStream
 from refti.sampling.tuning import TUNING as SAMPLING
 from refti.sampling.whitening import whitening, whitening_of
+from refti.search.large_mode import LargeMode
 from refti.search.mode import Mode, log_mass_within
-from refti.search.modes import find_modes
-from refti.search.modes_by_values import find_modes_by_values
 from refti.search.peaks import Modes
 from refti.search.preflight import preflight
-from refti.search.proper import require_finite_parameters, require_proper
 from refti.search.ridge import mass_falls_towards
-from refti.search.searched import evaluations_of
 from refti.search.spread import curb_spread
 from refti.search.tuning import TUNING as SEARCH
 
@@ -57,10 +54,15 @@ class Peak:
 
 
 def measure_peak(
-    evaluate: ValueAndGradient, mode: Mode, draws: np.ndarray, log_density: np.ndarray
+    evaluate: ValueAndGradient,
+    mode: Mode | LargeMode,
+    draws: np.ndarray,
+    log_density: np.ndarray,
 ) -> Peak:
     """How a mode stands to draws[n, dim] of these log densities."""
     height = mode.log_density - float(np.median(log_density))
+    if isinstance(mode, LargeMode):  # the mass on the way to it takes dense matrices
+        return Peak(height, mode.log_mass, mode.factor() is not None, mass_falls=False)
     mass = log_mass_within(mode, draws.std(axis=0))
     is_high = height > CHECKS.peak_allowance + draws.shape[1]
     has_gradient = bool(np.isfinite(evaluate(draws[:1])[1]).all())
@@ -154,7 +156,7 @@ def search_alone(problem: Problem, end: End, engine: Engine) -> Modes:
     evaluate = end.evaluate_by(engine)
     rng = engine.generator(GeneratorStream.PREFLIGHT, int(1 - end.lam))
     starts = preflight(end.model, evaluate, rng, problem.posterior_draws)
-    return _search_modes(problem, end, evaluate, starts, engine)
+    return search_modes(problem, end, evaluate, starts, engine)
 
 
 def continue_pilot(end: End, pilot: Pilot, engine: Engine) -> Pilot:
@@ -167,46 +169,6 @@ def continue_pilot(end: End, pilot: Pilot, engine: Engine) -> Pilot:
         x=np.concatenate([pilot.x, more.x], axis=1),
         log_density=np.concatenate([pilot.log_density, more.log_density], axis=1),
     )
-
-
-def require_time(problem: Problem) -> None:
-    """Raises SamplingError if one step of the search would outlast max_seconds=.
-
-    Between its evaluations the search factors matrices of the dimension's size, which nothing can
-    interrupt.
-    """
-    dim, most = problem.model.dim, problem.settings.max_seconds
-    seconds = PILOT.factoring_seconds * dim**3
-    if most is not None and seconds > max(most, 1.0):
-        raise SamplingError(
-            f"The search for the posterior factors matrices of {dim:,} by {dim:,}, each of which "
-            f"takes about {seconds:,.0f} s and cannot be interrupted; max_seconds= allows {most:g}."
-            " Raise max_seconds=, or give the model fewer parameters."
-        )
-
-
-def _search_modes(
-    problem: Problem, end: End, evaluate: ValueAndGradient, starts: np.ndarray, engine: Engine
-) -> Modes:
-    """The modes, after the density was seen to fall away from them."""
-    engine.report("finding the modes", 0, 1)
-    spent = engine.meter.spent.evaluations
-    if end.leg.has_gradient:
-        rng = engine.generator(GeneratorStream.WANDERERS, int(1 - end.lam))
-        density, prior = wide_densities(end, evaluate, engine)
-        most = evaluations_of(problem.settings.search, end.model.dim)
-        if isinstance(problem.settings.search, str) and problem.judged_alone.agree:
-            most = round(USERS_DRAWS.search_share * most)
-        space = end.model.space
-        modes = find_modes(density, starts, rng, evaluations=most, prior=prior, space=space)
-    else:
-        modes = find_modes_by_values(evaluate, starts, partial(explore_flattened, end, engine))
-        modes = modes.after(engine.meter.spent.evaluations - spent)
-    rng = engine.generator(GeneratorStream.PROPER_AXES, int(1 - end.lam))
-    require_proper(end.model, evaluate, modes.mode, rng)
-    require_finite_parameters(end.model, modes.mode)
-    engine.report("finding the modes", 1, 1)
-    return modes
 
 
 def _find_rung(
@@ -247,7 +209,7 @@ def _without_bumps(pilot: Pilot) -> Pilot:
 
 
 def _around_peaks(
-    end: End, modes: Modes, factor: np.ndarray, evaluate: ValueAndGradient, engine: Engine
+    end: End, modes: Modes, factor: np.ndarray | Factor, evaluate: ValueAndGradient, engine: Engine
 ) -> np.ndarray:
     """Points spread about each peak in turn, those outside the support drawn in towards it."""
     which = np.arange(engine.chains) % len(modes.peaks)
@@ -258,7 +220,7 @@ def _around_peaks(
     if modes.are_separate and modes.factors is not None:
         offsets = np.einsum("cij,cj->ci", modes.factors[which], noise)
     elif modes.mode.factor() is not None:
-        offsets = noise @ factor.T
+        offsets = out_rows(factor, noise)
     else:  # starts that stand in for peaks are spread out already
         offsets = 0 * noise
     for _ in range(PILOT.tries_to_get_inside):

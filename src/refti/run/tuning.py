@@ -110,12 +110,20 @@ class ReferenceChoiceTuning:
     draws_a_dimension: int = tuned(
         50, "of the pilot, beyond which a covariance hardly gains by more"
     )
+    draws_a_dimension_with_scores: int = tuned(
+        4, "the same where gradients at the draws tell of it as well"
+    )
+    most_scores: int = tuned(
+        4000, "gradients at draws, beyond which a base for a covariance hardly gains by more"
+    )
     most_pilot_draws: int = tuned(20_000, "beyond which draws are better spent on the estimate")
+    most_pilot_numbers: int = tuned(
+        40_000_000, "in the draws of a pilot, 320 MB: fewer draws of more parameters"
+    )
     close: float = tuned(1.2, "times the shortest length, within which a family is measured again")
     still_shorter: float = tuned(
         0.95, "of the length before that twice the draws must come down to, to be doubled again"
     )
-    densest: int = tuned(1500, "dimensions beyond which a full covariance is not fitted")
     no_way: float = tuned(1e6, "the length to a reference that has no draw inside the support")
 
 
@@ -125,8 +133,15 @@ class RoundsTuning:
 
     warmup_beside: int = tuned(150, "iterations of chains begun where those of the next rung stand")
     warmup_beside_by_values: int = tuned(50, "the same where evaluations are dear")
-    first_round: int = tuned(4, "scans; every round makes as many again as were made so far")
-    rounds: int = tuned(10, "at most: 2,048 scans of every leg")
+    first_round: int = tuned(4, "scans, by which the rate is first known")
+    least_growth: float = tuned(
+        1.25, "times the scans so far, after any round: a look after every scan would find a dip"
+    )
+    most_growth: float = tuned(2.0, "times the scans so far, however far the target")
+    aim: float = tuned(
+        0.9, "of the target error that a round is planned for: its own error is a tenth or so"
+    )
+    most_scans: int = tuned(2048, "of every leg, after which a run ends")
     most_moves: int = tuned(8, "iterations for each draw that is kept")
     rounds_to_shorten_steps: int = tuned(4, "in which divergences may be mended by shorter steps")
     rounds_before_giving_up: int = tuned(

@@ -17,6 +17,7 @@ from refti.checks.ended import Ended
 from refti.checks.of_run import check_witness
 from refti.errors import RefTIError, SettingsError
 from refti.estimators import Estimate
+from refti.factors.tuning import TUNING as FACTORS
 from refti.models.model import Model
 from refti.references.student import Student, fit_student, student
 from refti.results.result import Evidence
@@ -24,7 +25,7 @@ from refti.run.beside import RunAlone, evaluations_left, run_beside, seconds_lef
 from refti.run.problem import Problem
 from refti.run.settings import Settings
 from refti.run.suitability import adapted_to_models
-from refti.run.tuning import REFERENCE_CHOICE, WITNESS
+from refti.run.tuning import WITNESS
 from refti.sampling.metering import Meter
 
 NO_ESTIMATE = Estimate(float("nan"), 0.0)
@@ -63,11 +64,11 @@ class Witness:
 
 def require_witness(model: Model, settings: Settings) -> None:
     """Raises SettingsError if a second witness is wanted and the model cannot have one."""
-    if settings.witness and _way(model, settings) == WIDE and model.dim > REFERENCE_CHOICE.densest:
+    if settings.witness and _way(model, settings) == WIDE and model.dim > FACTORS.densest:
         raise SettingsError(
             f"witness= needs a second way to the posterior: from the prior, which this model does "
             f"not give apart, or from a full covariance, which is fitted up to "
-            f"{REFERENCE_CHOICE.densest:,} parameters; got {model.dim:,}. Give log_prior= and "
+            f"{FACTORS.densest:,} parameters; got {model.dim:,}. Give log_prior= and "
             "log_likelihood= apart, or leave witness= out."
         )
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float
 
+from refti.factors.either import out
 from refti.models.batching import one_by_one
 from refti.models.density import Density
 from refti.paths.path import Leg
@@ -41,13 +43,13 @@ def log_density_on(
 
 
 def whitened(
-    leg: Leg, lam: Float[Array, ""], location: Float[Array, " dim"], factor: Float[Array, "dim dim"]
+    leg: Leg, lam: Float[Array, ""], location: Float[Array, " dim"], factor: Any
 ) -> Callable[[Position], Float[Array, ""]]:
     """log q_lam as a function of position, x = location + factor @ u."""
 
     def log_density(position: Position) -> Float[Array, ""]:
         u, slot = position
-        return log_density_on(leg, lam, location + factor @ u, slot)
+        return log_density_on(leg, lam, location + out(factor, u), slot)
 
     return log_density
 

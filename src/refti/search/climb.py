@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import optimize
 
+from refti.factors.either import out_rows, pull_rows
+from refti.factors.factor import Factor
 from refti.models.model import ValueAndGradient
 from refti.search.tuning import TUNING
 
@@ -16,17 +18,17 @@ def climb(
     evaluate: ValueAndGradient,
     start: np.ndarray,
     *,
-    factor: np.ndarray,
+    factor: np.ndarray | Factor,
     iterations: int,
     tolerance: float = TUNING.climb_tolerance,
 ) -> tuple[np.ndarray, float]:
     """The point that L-BFGS reaches in the coordinates of a factor, and the log density there."""
 
     def descent(u: np.ndarray) -> tuple[float, np.ndarray]:
-        value, gradient = evaluate((start + factor @ u)[None])
+        value, gradient = evaluate((start + _out(factor, u))[None])
         if not np.isfinite(value[0]):
             return np.inf, np.zeros_like(u)
-        return -value[0], -(factor.T @ gradient[0])
+        return -value[0], -_pull(factor, gradient[0])
 
     found = optimize.minimize(
         descent,
@@ -35,7 +37,17 @@ def climb(
         method="L-BFGS-B",
         options={"maxiter": iterations, "maxcor": 20, "ftol": tolerance, "gtol": 1e-7},
     )
-    return start + factor @ found.x, -float(found.fun)
+    return start + _out(factor, found.x), -float(found.fun)
+
+
+def _out(factor: np.ndarray | Factor, u: np.ndarray) -> np.ndarray:
+    return factor.out_rows(u[None])[0] if isinstance(factor, Factor) else factor @ u
+
+
+def _pull(factor: np.ndarray | Factor, gradient: np.ndarray) -> np.ndarray:
+    if isinstance(factor, Factor):
+        return factor.pull_rows(gradient[None])[0]
+    return factor.T @ gradient
 
 
 class Climbed(NamedTuple):
@@ -57,7 +69,7 @@ def climb_together(
     evaluate: ValueAndGradient,
     starts: np.ndarray,
     *,
-    factor: np.ndarray,
+    factor: np.ndarray | Factor,
     iterations: int,
     arrived: Arrived | None = None,
 ) -> Climbed:
@@ -75,7 +87,7 @@ def climb_together(
 def _climb_together(
     evaluate: ValueAndGradient,
     starts: np.ndarray,
-    factor: np.ndarray,
+    factor: np.ndarray | Factor,
     iterations: int,
     arrived: Arrived,
 ) -> Climbed:
@@ -87,11 +99,11 @@ def _climb_together(
         going = np.flatnonzero((idle < TUNING.idle_steps) & (at < 0))
         if len(going) == 0:
             break
-        slopes = gradients[going] @ factor
+        slopes = pull_rows(factor, gradients[going])
         moves = steps[going, None] * slopes
-        tried_x = x[going] + moves @ factor.T
+        tried_x = x[going] + out_rows(factor, moves)
         tried, tried_gradients = evaluate(tried_x)
-        tried_slopes = tried_gradients @ factor
+        tried_slopes = pull_rows(factor, tried_gradients)
         better = tried > values[going]
         better &= _on_one_hill(moves, slopes, tried_slopes, tried - values[going])
         longer = _barzilai_borwein(moves, tried_slopes - slopes)

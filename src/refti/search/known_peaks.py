@@ -6,8 +6,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from refti.factors.either import into_rows, pull_rows
+from refti.factors.factor import Factor
 from refti.search.curvatures import log_masses
 from refti.search.tuning import TUNING
+
+
+@dataclass(frozen=True, eq=False)
+class OneForAll:
+    """The factor of the first peak as that of every one, where each would be a large matrix."""
+
+    factor: Factor
+
+    def __getitem__(self, peak: int) -> Factor:
+        return self.factor
+
+    @property
+    def log_determinant(self) -> float:
+        """Of the factor."""
+        return float(self.factor.log_determinant)
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +35,7 @@ class KnownPeaks:
         x: `[peak, dim]`.
         heights: `[peak]`, the log densities there.
         factors: `[peak, dim, dim]`, of their covariances by curvature, or that of the first
-            peak where curvatures are too dear.
+            peak where curvatures are too dear; only that one where no dense matrix is made.
         is_curved: `[peak]`, whether the factor is a peak's own.
         belongs_to: `[peak]`, the number of the peak from which no dip parts it, its own if it
             stands alone.
@@ -26,7 +43,7 @@ class KnownPeaks:
 
     x: np.ndarray
     heights: np.ndarray
-    factors: np.ndarray
+    factors: np.ndarray | OneForAll
     is_curved: np.ndarray
     belongs_to: np.ndarray
 
@@ -36,13 +53,22 @@ class KnownPeaks:
     @property
     def log_masses(self) -> np.ndarray:
         """The log integrals [peak] about them by Laplace's approximation; NaN where unknown."""
+        if isinstance(self.factors, OneForAll):
+            width = 0.5 * self.x.shape[1] * np.log(2 * np.pi) + self.factors.log_determinant
+            return np.where(self.is_curved, self.heights + width, np.nan)
         return np.where(self.is_curved, log_masses(self.heights, self.factors), np.nan)
 
     @property
     def widths(self) -> np.ndarray:
         """How wide each is, as the root mean of its spreads in all directions in the logs."""
-        logs: np.ndarray = np.linalg.slogdet(self.factors)[1]
-        return np.exp(logs / self.x.shape[1])
+        return np.exp(self.log_widths(np.arange(len(self))) / self.x.shape[1])
+
+    def log_widths(self, peaks: np.ndarray) -> np.ndarray:
+        """The log determinants of the factors of some of them."""
+        if isinstance(self.factors, OneForAll):
+            return np.full(len(peaks), self.factors.log_determinant)
+        logs: np.ndarray = np.linalg.slogdet(self.factors[peaks])[1]
+        return logs
 
     def with_top(
         self, x: np.ndarray, height: float, factor: np.ndarray, belongs_to: int | None
@@ -59,10 +85,15 @@ class KnownPeaks:
         return KnownPeaks(
             np.concatenate([self.x, x[None]]),
             np.append(self.heights, height),
-            np.concatenate([self.factors, (factor if curved else self.factors[0])[None]]),
+            self._factors_with(factor, curved),
             np.append(self.is_curved, curved),
             np.append(belonging, len(self) if belongs_to is None else belongs_to),
         )
+
+    def _factors_with(self, factor: np.ndarray, curved: bool) -> np.ndarray | OneForAll:
+        if isinstance(self.factors, OneForAll):
+            return self.factors
+        return np.concatenate([self.factors, (factor if curved else self.factors[0])[None]])
 
     def with_mass(self, log_share: float = TUNING.least_log_share) -> np.ndarray:
         """The numbers of the peaks that stand alone and hold mass, the heaviest first.
@@ -83,7 +114,7 @@ class KnownPeaks:
     def whitened(self, x: np.ndarray, peak: int) -> np.ndarray:
         """The points x[n, dim] as seen from a peak, in its spreads."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return np.asarray(np.linalg.solve(self.factors[peak], (x - self.x[peak]).T).T)
+            return into_rows(self.factors[peak], x - self.x[peak])
 
     def recognise(self, x: np.ndarray, values: np.ndarray, gradients: np.ndarray) -> np.ndarray:
         """The numbers [n] of the peaks that points x[n, dim] lie on the slope of, or -1.
@@ -101,7 +132,7 @@ class KnownPeaks:
                 fall = self.heights[peak] - values
                 parabola = 0.5 * distance**2
                 if self.is_curved[peak]:
-                    off = np.linalg.norm(gradients @ self.factors[peak] + u, axis=1)
+                    off = np.linalg.norm(pull_rows(self.factors[peak], gradients) + u, axis=1)
                     like = off <= TUNING.like_in_slope * distance + TUNING.same_peak / 2
                     lower = fall - parabola
                     near = lower <= TUNING.like_below * parabola + TUNING.dip / 2

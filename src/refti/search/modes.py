@@ -6,15 +6,17 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from refti.factors.factor import Factor
 from refti.models.model import ValueAndGradient
 from refti.models.space import Space
 from refti.search.climb import climb_together
-from refti.search.known_peaks import KnownPeaks
-from refti.search.mode import Mode, find_mode
+from refti.search.known_peaks import KnownPeaks, OneForAll
+from refti.search.large_mode import LargeMode, find_any_mode
+from refti.search.mode import Mode
 from refti.search.new_peaks import add_new_peaks
 from refti.search.orbits import Orbits
 from refti.search.peaks import Modes, pick_near_starts
-from refti.search.power import narrowest_found
+from refti.search.power import narrowest_found, wanderers_for
 from refti.search.searched import Searched
 from refti.search.tuning import TUNING
 from refti.search.wanderers import Counted, PriorChains, Starts, draw_flattened, start_anywhere
@@ -26,6 +28,7 @@ def find_modes(
     rng: np.random.Generator,
     *,
     evaluations: int,
+    narrow_evaluations: int = 0,
     prior: ValueAndGradient | None = None,
     space: Space | None = None,
 ) -> Modes:
@@ -37,10 +40,12 @@ def find_modes(
         rng: draws the points from which wanderers set out.
         evaluations: that the search may take beside the climb to the first mode; several times as
             many while new modes keep turning up.
+        narrow_evaluations: up to which it goes on, where that is more, while a narrow mode would
+            be missed.
         prior: the prior and its gradient, where it is apart.
         space: the parameters, among which components that may be renumbered are looked for.
     """
-    mode = find_mode(evaluate, starts[0])
+    mode = find_any_mode(evaluate, starts[0])
     factor = mode.factor()
     counted = Counted(evaluate)
     if factor is None:
@@ -50,7 +55,8 @@ def find_modes(
     near = pick_near_starts(starts)
     search.send_out(counted, start_anywhere(near))
     on_prior = None if prior is None else Counted(prior)
-    _wander(search, counted, on_prior, starts[0], rng, evaluations)
+    allowance = _Allowance(evaluations, narrow_evaluations, mode.x.size)
+    _wander(search, counted, on_prior, starts[0], rng, allowance)
     spent = counted.count + (0 if on_prior is None else on_prior.count)
     return _gather(evaluate, mode, search, starts, spent)
 
@@ -182,10 +188,30 @@ class _Search:
         return len(starts.x) - lost
 
 
-def _only(mode: Mode, factor: np.ndarray) -> KnownPeaks:
+class _Allowance:
+    """How many evaluations a search may take, by what it has come to."""
+
+    def __init__(self, evaluations: int, narrow_evaluations: int, dim: int) -> None:
+        self._usual, self._narrow = evaluations, max(evaluations, narrow_evaluations)
+        self._enough = wanderers_for(TUNING.narrow_width, dim, TUNING.narrow_found_with)
+
+    def at(self, search: _Search) -> tuple[float, float]:
+        """Evaluations in all for wanderers from the flattened density, and from the prior.
+
+        The latter find narrow modes anyway, in a prior that is not too wide.
+        """
+        if search.is_growing:
+            growing = TUNING.while_new * self._usual
+            return max(growing, TUNING.narrow_growth * self._narrow), growing
+        is_enough = search.since_new >= self._enough
+        return float(self._usual if is_enough else self._narrow), float(self._usual)
+
+
+def _only(mode: Mode | LargeMode, factor: np.ndarray | Factor) -> KnownPeaks:
     """The first mode as all that is known."""
     height = np.array([mode.log_density])
-    return KnownPeaks(mode.x[None], height, factor[None], np.array([True]), np.array([0]))
+    factors = OneForAll(factor) if isinstance(factor, Factor) else factor[None]
+    return KnownPeaks(mode.x[None], height, factors, np.array([True]), np.array([0]))
 
 
 def _wander(
@@ -194,7 +220,7 @@ def _wander(
     prior: Counted | None,
     first: np.ndarray,
     rng: np.random.Generator,
-    evaluations: int,
+    allowance: _Allowance,
 ) -> None:
     """Sends out wanderers until the evaluations are spent, and longer while they find modes.
 
@@ -208,13 +234,14 @@ def _wander(
     share = TUNING.prior_share if len(first) <= TUNING.curved_peaks else 1.0
     shares = (1.0, 0.0 if chains is None else share)
     while len(search.known) <= TUNING.most_peaks:
-        allowed = evaluations * (TUNING.while_new if search.is_growing else 1.0)
-        left = [share * allowed - one for share, one in zip(shares, spent, strict=True)]
+        allowed = allowance.at(search)
+        left = [share * most - one for share, most, one in zip(shares, allowed, spent, strict=True)]
         if sent[1] >= TUNING.most_from_prior and len(search.known) == 1:
             left[1] = 0.0
         by_prior = left[1] / max(shares[1], 1e-9) > left[0]
         cost = (spent[by_prior] / sent[by_prior]) if sent[by_prior] else TUNING.guessed_cost
         most = TUNING.batch if sent[by_prior] else TUNING.first_batch
+        most = min(most, max(TUNING.least_batch, TUNING.numbers_at_once // len(first)))
         count = int(min(most, left[by_prior] / cost))
         if count < TUNING.least_batch:
             return
@@ -237,7 +264,11 @@ def _wander(
 
 
 def _gather(
-    evaluate: ValueAndGradient, first: Mode, search: _Search, starts: np.ndarray, spent: int
+    evaluate: ValueAndGradient,
+    first: Mode | LargeMode,
+    search: _Search,
+    starts: np.ndarray,
+    spent: int,
 ) -> Modes:
     """The modes that were found and the record of the search."""
     known = search.known
@@ -255,12 +286,12 @@ def _gather(
         relabelled=search.orbits.sentence,
     )
     highest = kept[np.argmax(known.heights[kept])]
-    mode = first if highest == 0 else find_mode(evaluate, known.x[highest])
+    mode = first if highest == 0 else find_any_mode(evaluate, known.x[highest])
     if mode.factor() is None:
         return Modes(mode, starts, searched=searched)
     order = np.concatenate([[highest], kept[kept != highest]])
     peaks = np.concatenate([mode.x[None], known.x[order[1:]]])
-    if not known.is_curved[order].all():
+    if isinstance(known.factors, OneForAll) or not known.is_curved[order].all():
         return Modes(mode, peaks, searched=searched)
     factors, masses = known.factors[order], known.log_masses[order]
     return Modes(mode, peaks, factors=factors, log_masses=masses, searched=searched)

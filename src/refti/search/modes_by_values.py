@@ -43,7 +43,9 @@ def find_modes_by_values(
         return Modes(mode, starts, spread)
 
     first = find(starts[0])
-    mode, factor = first.mode, first.mode.factor()
+    mode = first.mode
+    assert isinstance(mode, Mode)
+    factor = mode.factor()
     if factor is None:
         return replace(first, searched=Searched(0, 0, 0, 0, by_values=True))
     flattened = explore_flattened(mode.x, factor)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from refti.factors.either import into_rows, pull_rows
+from refti.factors.factor import Factor
 from refti.models.model import ValueAndGradient
 from refti.search.climb import Climbed, climb
 from refti.search.curvatures import Tops, find_tops
@@ -31,11 +33,14 @@ def add_new_peaks(
     new = new[_leaders(climbed.x[new], factor, TUNING.tight)][: TUNING.new_a_batch]
     if len(new) == 0:
         return known, 0
-    settled = new[climbed.ended[new]] if dim <= TUNING.curved_peaks else new[:0]
-    tops = find_tops(evaluate, climbed.x[settled], factor)
-    at_top = tops.residuals < TUNING.same_peak
-    for index in np.flatnonzero(at_top):
-        known = with_top(evaluate, known, *(part[index] for part in tops[:3]))
+    settled, at_top = new[:0], np.zeros(0, dtype=bool)
+    if dim <= TUNING.curved_peaks:
+        assert not isinstance(factor, Factor)
+        settled = new[climbed.ended[new]]
+        tops = find_tops(evaluate, climbed.x[settled], factor)
+        at_top = tops.residuals < TUNING.same_peak
+        for index in np.flatnonzero(at_top):
+            known = with_top(evaluate, known, *(part[index] for part in tops[:3]))
     # What did not end at a top goes on by itself: a bent valley, a cusp, or many dimensions.
     rest = np.concatenate([new[~climbed.ended[new]], settled[~at_top]])
     if dim > TUNING.curved_peaks:
@@ -54,16 +59,18 @@ def add_new_peaks(
     return known, tried
 
 
-def _is_level(evaluate: ValueAndGradient, x: np.ndarray, factor: np.ndarray) -> bool:
+def _is_level(evaluate: ValueAndGradient, x: np.ndarray, factor: np.ndarray | Factor) -> bool:
     """Whether the density has next to no slope at a point, as it has on a top."""
     _, gradient = evaluate(x[None])
-    return bool(np.linalg.norm(gradient[0] @ factor) < TUNING.level * np.sqrt(len(x)))
+    return bool(np.linalg.norm(pull_rows(factor, gradient)[0]) < TUNING.level * np.sqrt(len(x)))
 
 
 def _top_of(
-    evaluate: ValueAndGradient, x: np.ndarray, height: float, factor: np.ndarray
+    evaluate: ValueAndGradient, x: np.ndarray, height: float, factor: np.ndarray | Factor
 ) -> tuple[np.ndarray, float, np.ndarray]:
     """The top beside the end of a long climb; the end itself where curvatures do not help."""
+    if isinstance(factor, Factor):
+        return x, height, np.full((1, 1), np.nan)
     nothing = np.full(factor.shape, np.nan)
     if len(x) > TUNING.curved_peaks:
         return x, height, nothing
@@ -79,7 +86,7 @@ def with_top(
     """The known peaks with one more, unless it is one of them."""
     curved = bool(np.isfinite(factor).all())
     scale = factor if curved else known.factors[0]
-    away = np.linalg.norm(np.linalg.solve(scale, (known.x - x).T), axis=0)
+    away = np.linalg.norm(into_rows(scale, known.x - x), axis=1)
     if away.min() < TUNING.same_peak:
         return known
     near = known.nearest(x, TUNING.looked_back)
@@ -88,9 +95,9 @@ def with_top(
     return known.with_top(x, float(height), factor, belongs_to)
 
 
-def _leaders(x: np.ndarray, factor: np.ndarray, apart: float) -> np.ndarray:
+def _leaders(x: np.ndarray, factor: np.ndarray | Factor, apart: float) -> np.ndarray:
     """The numbers of the points x[n, dim] that are so far, in spreads, from all before them."""
-    u = np.linalg.solve(factor, x.T).T
+    u = into_rows(factor, x)
     left, leaders = np.arange(len(x)), []
     while len(left):
         leaders.append(left[0])

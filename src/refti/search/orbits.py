@@ -9,7 +9,7 @@ import numpy as np
 from refti.errors import ModelError
 from refti.models.model import ValueAndGradient
 from refti.models.space import Space
-from refti.search.known_peaks import KnownPeaks
+from refti.search.known_peaks import KnownPeaks, OneForAll
 from refti.search.new_peaks import with_top
 from refti.search.relabelling import Relabelling, find_relabelling
 from refti.search.tuning import TUNING
@@ -93,6 +93,7 @@ def _beside(known: KnownPeaks, peaks: np.ndarray) -> np.ndarray:
     """Points beside some peaks, where nothing is as it is by chance."""
     which = np.resize(peaks, TUNING.relabelled_points)
     noise = np.random.default_rng(0).normal(size=(len(which), known.x.shape[1]))
+    assert not isinstance(known.factors, OneForAll)  # components are looked for in few dimensions
     return np.asarray(known.x[which] + 0.5 * np.einsum("nij,nj->ni", known.factors[which], noise))
 
 

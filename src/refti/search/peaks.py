@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from refti.factors.factor import Factor, factor_of
 from refti.models.model import ValueAndGradient
+from refti.search.large_mode import LargeMode
 from refti.search.mode import Mode
 from refti.search.searched import Searched
 from refti.search.tuning import TUNING
@@ -33,7 +35,7 @@ class Modes:
         searched: how hard other modes were looked for.
     """
 
-    mode: Mode
+    mode: Mode | LargeMode
     peaks: np.ndarray
     spread: np.ndarray | None = None
     factors: np.ndarray | None = None
@@ -51,11 +53,13 @@ class Modes:
         return len(self.peaks) if self.are_separate else 1
 
     @property
-    def factor(self) -> np.ndarray:
+    def factor(self) -> np.ndarray | Factor:
         """The spread about the mode as a factor of a covariance; the identity if it has none."""
         factor = self.mode.factor()
         if factor is not None:
             return factor
+        if isinstance(self.mode, LargeMode):
+            return factor_of(len(self.mode.x))
         return np.eye(len(self.mode.x)) if self.spread is None else self.spread
 
     def after(self, evaluations: int) -> Modes:

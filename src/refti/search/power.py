@@ -42,3 +42,9 @@ def share_uphill(width: float, dim: int) -> float:
     flattenings = flattenings_of(np.array(TUNING.reaches), dim)
     inside = stats.ncx2.cdf(radius / flattenings, dim, centre**2 / flattenings)
     return float((1 - TUNING.along_one_parameter) * np.dot(TUNING.reach_shares, inside))
+
+
+def wanderers_for(width: float, dim: int, found_with: float) -> float:
+    """How many wanderers find a mode of such a width with that probability; may be infinite."""
+    share = share_uphill(width, dim)
+    return float(np.log1p(-found_with) / np.log1p(-share)) if share > 0 else np.inf

@@ -7,12 +7,13 @@ import numpy as np
 
 from refti.errors import ModelError
 from refti.models.model import Model, ValueAndGradient
+from refti.search.large_mode import LargeMode
 from refti.search.mode import Mode
-from refti.search.tuning import TUNING
+from refti.search.tuning import LARGE, TUNING
 
 
 def require_proper(
-    model: Model, evaluate: ValueAndGradient, mode: Mode, rng: np.random.Generator
+    model: Model, evaluate: ValueAndGradient, mode: Mode | LargeMode, rng: np.random.Generator
 ) -> None:
     """Raises ModelError, naming the direction, if the density does not fall far away.
 
@@ -22,7 +23,7 @@ def require_proper(
     out only: one that seems not to fall is looked at to where numbers end.
     """
     axes = _axes(model.dim, rng)
-    lines = _lines(mode, axes)
+    lines = _lines(mode, axes, rng)
     both = np.concatenate([lines, -lines])
     near, less_near, far, farther = (
         evaluate(mode.x + distance * both)[0]
@@ -55,7 +56,7 @@ def require_proper(
 
 
 def _never_falls(
-    evaluate: ValueAndGradient, mode: Mode, lines: np.ndarray, longest: np.ndarray
+    evaluate: ValueAndGradient, mode: Mode | LargeMode, lines: np.ndarray, longest: np.ndarray
 ) -> np.ndarray:
     """Whether [line] the density is flat along lines at every distance beyond those looked at."""
     flat = np.ones(len(lines), dtype=bool)
@@ -73,20 +74,21 @@ def _never_falls(
     return flat
 
 
-def _longest(mode: Mode, lines: np.ndarray) -> np.ndarray:
+def _longest(mode: Mode | LargeMode, lines: np.ndarray) -> np.ndarray:
     """How far [line] lines can be followed before the rounding of their direction shows.
 
     A line between the coordinates is off by its last digit, and that, far enough out, is a way
     across the density and not along it: by a spread, which is half a nat. The coordinates
     themselves are exact.
     """
-    steepest = np.sqrt(np.abs(np.diag(np.nan_to_num(mode.hessian, posinf=0.0, neginf=0.0))).max())
+    bends = mode.bends if isinstance(mode, LargeMode) else np.diag(mode.hessian)
+    steepest = np.sqrt(np.abs(np.nan_to_num(bends, posinf=0.0, neginf=0.0)).max())
     lengths = np.linalg.norm(lines, axis=1)
     rounded = 1.0 / (np.finfo(float).eps * lengths * max(steepest, 1e-100))
     return np.where(np.count_nonzero(lines, axis=1) == 1, np.inf, rounded)
 
 
-def require_finite_parameters(model: Model, mode: Mode) -> None:
+def require_finite_parameters(model: Model, mode: Mode | LargeMode) -> None:
     """Raises ModelError if the density rises until a parameter overflows."""
     values = model.constrain(jnp.asarray(mode.x))
     for name, value in values.items():
@@ -105,15 +107,34 @@ def _axes(dim: int, rng: np.random.Generator) -> np.ndarray:
     return np.arange(dim)
 
 
-def _lines(mode: Mode, axes: np.ndarray) -> np.ndarray:
+def _lines(mode: Mode | LargeMode, axes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """The lines [line, dim] along which to look, the axes first, each as long as a spread."""
     dim = len(mode.x)
+    if isinstance(mode, LargeMode):
+        return _lines_of_large(mode, axes, rng)
     hessian = np.where(np.isfinite(mode.hessian), mode.hessian, 0.0)
     _, flattest = np.linalg.eigh(-hessian)
     lines = np.concatenate([np.eye(dim)[axes], flattest[:, : min(TUNING.flattest_lines, dim)].T])
     bends = np.abs(np.einsum("ij,jk,ik->i", lines, hessian, lines))
     # About a spike the curvature is that of the spike, and says nothing of the density's width.
     return lines / np.sqrt(np.clip(bends, 1e-6, 1e6))[:, None]
+
+
+def _lines_of_large(mode: LargeMode, axes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The same without the Hessian's eigenvectors: covariance times anything turns to the widest.
+
+    As long as a spread given all others, which the axes' own curvature tells.
+    """
+    along = np.zeros((len(axes), len(mode.x)))
+    along[np.arange(len(axes)), axes] = np.clip(np.abs(mode.bends[axes]), 1e-6, 1e6) ** -0.5
+    factor = mode.factor()
+    if factor is None:
+        return along
+    widest = rng.normal(size=(TUNING.flattest_lines, len(mode.x)))
+    for _ in range(LARGE.turns):
+        u = factor.pull_rows(np.linalg.qr(widest.T)[0].T)
+        widest = factor.out_rows(u / np.linalg.norm(u, axis=1)[:, None])
+    return np.concatenate([along, widest])
 
 
 def _where(model: Model, axes: np.ndarray, lines: np.ndarray, index: int) -> str:

@@ -74,6 +74,24 @@ class SearchTuning:
     )
     search_evaluations_a_dimension: int = tuned(40, "… and as many more for every dimension")
     search_dimensions: int = tuned(200, "beyond which a dimension more adds no evaluations")
+    narrow_evaluations: int = tuned(
+        80_000,
+        "… and in all, while a narrow mode would be missed and the density is cheap: in ten "
+        "dimensions they find one half as wide with 99 %, in less than a second …",
+    )
+    narrow_operations: int = tuned(
+        400_000_000, "… which is that these, times the operations of one, are no more than so many"
+    )
+    narrow_dimensions: int = tuned(
+        20, "beyond which the narrowest mode found is hardly narrower for more evaluations"
+    )
+    narrow_width: float = tuned(
+        0.3, "width of the mode, relative to the known one, that such a search is after …"
+    )
+    narrow_found_with: float = tuned(0.99, "… and the probability at which it is content")
+    narrow_growth: float = tuned(
+        2.0, "times these, while new modes keep turning up: enough to meet a rare one again"
+    )
     efforts: tuple[tuple[str, float], ...] = tuned(
         (("quick", 0.25), ("default", 1.0), ("thorough", 10.0)),
         "times the default that a search may take, by what it is asked for",
@@ -160,6 +178,10 @@ class SearchTuning:
     )
     tight: float = tuned(0.02, "spreads within which two ends of climbs are surely one")
     looked_back: int = tuned(3, "nearest peaks to which the way from a new one is looked at")
+    factors_at_once: int = tuned(32, "matrices that are picked at once; 64 MB in 500 dimensions")
+    numbers_at_once: int = tuned(
+        2_000_000, "of all wanderers of a batch, so that memory does not grow with the dimension"
+    )
     prior_chains: int = tuned(64, "chains on the prior, side by side")
     prior_spread: float = tuned(1.0, "spreads of the prior in which they set out about its mode")
     prior_step: float = tuned(0.6, "times dim^(-1/4), their first step")
@@ -233,4 +255,44 @@ class SearchTuning:
     most_value: float = tuned(1e100, "of a parameter; no data can want a larger one")
 
 
+@dataclass(frozen=True)
+class LargeTuning:
+    """How the curvature at a mode is found where no dense matrix is made."""
+
+    seed: int = tuned(18, "of the random groups; any will do")
+    climb_iterations: int = tuned(1000, "most iterations of L-BFGS in one climb")
+    step: float = tuned(1e-4, "of central differences of gradients, in spreads of a coordinate")
+    coarse_step: float = tuned(
+        1e-2, "of those that the fine ones are compared with; a smooth density gives the same"
+    )
+    at_once: int = tuned(128, "products of the Hessian made at once; memory grows with them")
+    scalings: int = tuned(4, "most times that the units of the coordinates are found")
+    scaled: float = tuned(1.0, "change of a unit's logarithm below which it was the last")
+    diagonal_groups: int = tuned(16, "groups of coordinates by whose steps units are found")
+    first_groups: tuple[float, int] = tuned(
+        (0.02, 48),
+        "share of coordinates in a group, and groups, by which those that border all are found",
+    )
+    groups: tuple[tuple[float, int], ...] = tuned(
+        ((0.12, 160), (0.03, 480)),
+        "share of coordinates in a group, and groups, by which neighbours are found: up to about "
+        "ten each by the first, up to fifty by the second",
+    )
+    fewest_clean: int = tuned(8, "groups without a bordering coordinate")
+    saturated: float = tuned(
+        0.9, "share of groups that change a slope from which a coordinate counts as bordering"
+    )
+    most_bordering: int = tuned(128, "bordering coordinates, each of which takes two gradients")
+    nothing: float = tuned(1e-6, "coupling, relative to the diagonal, that is put to rounding")
+    most_neighbours: int = tuned(80, "of a coordinate on average, beyond which it is not sparse")
+    rows_at_once: int = tuned(512, "coordinates whose neighbours are found at once")
+    checks: int = tuned(4, "directions along which the curvature found is held against gradients")
+    most_off: float = tuned(1e-2, "relative difference there")
+    turns: int = tuned(12, "products with a covariance that turn a line to where it is widest")
+    lanczos_steps: int = tuned(120, "products by which directions of large curvature are found …")
+    most_directions: int = tuned(64, "… of which so many are kept: every move costs them")
+    converged: float = tuned(0.2, "of a direction's size that it may be off by")
+
+
 TUNING = SearchTuning()
+LARGE = LargeTuning()

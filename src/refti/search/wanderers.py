@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from refti.factors.either import out_rows, plain_factor, pull_rows
 from refti.models.model import ValueAndGradient
-from refti.search.known_peaks import KnownPeaks
-from refti.search.mode import find_mode
+from refti.search.known_peaks import KnownPeaks, OneForAll
+from refti.search.large_mode import find_any_mode
 from refti.search.tuning import TUNING
 
 NOWHERE = -1  # the peak about which a wanderer set out that set out about none, and its reach
@@ -60,11 +61,10 @@ def draw_flattened(
     chosen = _choose_centres(known, centres, flattenings, rng)
     noise = rng.normal(size=(count, dim))
     narrow = rng.random(count) < TUNING.along_one_parameter
-    factors = known.factors[chosen]
     u = np.where(narrow[:, None], noise, np.sqrt(flattenings)[:, None] * noise)
-    x = known.x[chosen] + np.einsum("nij,nj->ni", factors, u)
-    axis = factors[np.arange(count), rng.integers(dim, size=count)]  # a row: one parameter
-    drag = np.einsum("nij,nj->ni", factors, axis) / np.linalg.norm(axis, axis=1)[:, None]
+    x = known.x[chosen] + _spread_about(known, chosen, u)
+    axis = _rows_of_factors(known, chosen, rng.integers(dim, size=count))
+    drag = _spread_about(known, chosen, axis) / np.linalg.norm(axis, axis=1)[:, None]
     shift = (narrow * reaches * rng.normal(size=count))[:, None] * drag
     x = np.asarray(x + shift)
     if len(centres) >= TUNING.many_modes:
@@ -72,6 +72,28 @@ def draw_flattened(
         x[among] = _draw_among(known, centres, int(among.sum()), rng)
         chosen = np.where(among, NOWHERE, chosen)
     return Starts(x, chosen, which)
+
+
+def _spread_about(known: KnownPeaks, chosen: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """factor @ u for points u[n, dim], each by the factor of its peak.
+
+    A few at a time: all factors at once would be as many matrices as points.
+    """
+    if isinstance(known.factors, OneForAll):
+        return known.factors.factor.out_rows(u)
+    step = TUNING.factors_at_once
+    parts = [slice(first, first + step) for first in range(0, max(1, len(u)), step)]
+    factors = known.factors
+    return np.concatenate([np.einsum("nij,nj->ni", factors[chosen[p]], u[p]) for p in parts])
+
+
+def _rows_of_factors(known: KnownPeaks, chosen: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The given row [n] of each factor: what a parameter is made of."""
+    if isinstance(known.factors, OneForAll):
+        units = np.zeros((len(rows), known.x.shape[1]))
+        units[np.arange(len(rows)), rows] = 1.0
+        return known.factors.factor.pull_rows(units)
+    return known.factors[chosen, rows]
 
 
 def start_anywhere(x: np.ndarray) -> Starts:
@@ -92,7 +114,7 @@ def _choose_centres(
     Flattened, nearly all of the mass is that of wide peaks, and what lies far from those is seldom
     near a narrow one. But a narrow one may have others of its kind beside it.
     """
-    widths = np.linalg.slogdet(known.factors[centres])[1]
+    widths = known.log_widths(centres)
     weights = known.heights[centres] / flattenings[:, None] + widths
     # The largest of the log weights, each with Gumbel noise, is a pick by the weights.
     by_mass = np.argmax(weights + rng.gumbel(size=weights.shape), axis=1)
@@ -108,9 +130,9 @@ def _draw_among(
     x = known.x[centres]
     pairs = rng.normal(size=(count, len(x))) / np.sqrt(len(x))
     about = x.mean(axis=0) + TUNING.among_width * pairs @ (x - x.mean(axis=0))
-    factors = known.factors[rng.choice(centres, size=count)]
+    chosen = rng.choice(centres, size=count)
     noise = np.sqrt(TUNING.among_flattening) * rng.normal(size=(count, x.shape[1]))
-    return np.asarray(about + np.einsum("nij,nj->ni", factors, noise))
+    return np.asarray(about + _spread_about(known, chosen, noise))
 
 
 class PriorChains:
@@ -120,11 +142,11 @@ class PriorChains:
         self, evaluate: ValueAndGradient, start: np.ndarray, rng: np.random.Generator
     ) -> None:
         self._evaluate, self._rng = evaluate, rng
-        mode = find_mode(evaluate, start)
+        mode = find_any_mode(evaluate, start)
         factor = mode.factor()
-        self._factor = np.eye(len(start)) if factor is None else factor
+        self._factor = plain_factor(len(start)) if factor is None else factor
         shape = (TUNING.prior_chains, len(start))
-        x = mode.x + TUNING.prior_spread * rng.normal(size=shape) @ self._factor.T
+        x = mode.x + out_rows(self._factor, TUNING.prior_spread * rng.normal(size=shape))
         values, gradients = evaluate(x)
         inside = np.isfinite(values)
         picks = np.resize(np.flatnonzero(inside), len(x)) if inside.any() else np.arange(len(x))
@@ -150,10 +172,10 @@ class PriorChains:
         step = self._step * self._rng.uniform(0.7, 1.3)
         with np.errstate(invalid="ignore", over="ignore"):
             for _ in range(TUNING.prior_steps):
-                momentum = momentum + 0.5 * step * new_gradients @ self._factor
-                new_x = new_x + step * momentum @ self._factor.T
+                momentum = momentum + pull_rows(self._factor, 0.5 * step * new_gradients)
+                new_x = new_x + out_rows(self._factor, step * momentum)
                 new_values, new_gradients = self._evaluate(new_x)
-                momentum = momentum + 0.5 * step * new_gradients @ self._factor
+                momentum = momentum + pull_rows(self._factor, 0.5 * step * new_gradients)
             gain = new_values - 0.5 * np.sum(momentum**2, axis=1) - energy
         gain = np.where(np.isfinite(gain), gain, -np.inf)
         accepted = np.log(self._rng.random(len(x))) < gain

@@ -9,9 +9,10 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from refti.executors.user_cache import processor
 from refti.inputs.stan.cache import cache_folder, cache_key, make_once
 from refti.inputs.stan.cache_care import bound_cache
-from refti.inputs.stan.compiler import Compiler, find_compiler, processor
+from refti.inputs.stan.compiler import Compiler, find_compiler
 from refti.inputs.stan.precompiled_header import PrecompiledHeader
 from refti.inputs.stan.program import Program, stan_version
 

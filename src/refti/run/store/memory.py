@@ -102,7 +102,7 @@ class StoreMemory:
             value = compute()
         finally:
             meter.cache = cache
-        self._keep(name, (value,), record, _difference(meter.spent, before), begun)
+        self._keep(name, (value,), record, (meter.spent - before).timeless, begun)
         return value
 
     def run_block(
@@ -141,7 +141,7 @@ class StoreMemory:
         )
         # Whatever else a rung has is there already when a block is asked for; and seconds are not
         # the same twice.
-        usage = replace(block.usage, seconds=0.0, compile_seconds=0.0, programs=0)
+        usage = block.usage.timeless
         parts = tuple(block.rung.state), block.rung.step_size, _on_host(block.trace), usage
         self._keep(name, parts, record, usage, begun)
         return block
@@ -256,21 +256,13 @@ def _block_name(
     for key in keys:
         total.update(key_name(key).encode())
     settings = (rung.lam, rung.kernel, rung.target_acceptance, rung.moves, rung.most_steps)
-    total.update(repr((*settings, rung.leaping, iterations, adapting, points)).encode())
-    for array in (*rung.whitening, *rung.state, *(rung.step_size or ())):
+    total.update(
+        repr((*settings, rung.leaping, rung.stretch, iterations, adapting, points)).encode()
+    )
+    for array in (*jax.tree.leaves(rung.whitening), *rung.state, *(rung.step_size or ())):
         total.update(np.ascontiguousarray(array).tobytes())
     return f"block {total.hexdigest()[:32]}"
 
 
 def _on_host(trace: Trace) -> Trace:
     return Trace(*(np.asarray(part) for part in trace))
-
-
-def _difference(after: Cost, before: Cost) -> Cost:
-    return Cost(
-        after.gradient_evaluations - before.gradient_evaluations,
-        after.density_evaluations - before.density_evaluations,
-        0.0,
-        0.0,
-        0,
-    )

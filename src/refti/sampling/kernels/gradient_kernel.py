@@ -17,6 +17,8 @@ import numpy as np
 from blackjax.mcmc import hmc
 from jaxtyping import Array, Bool, Float, Int, Key
 
+from refti.factors.either import into_rows, on_host, out_all, out_rows
+from refti.factors.factor import Factor
 from refti.models.compiled import compiled
 from refti.paths.path import Leg
 from refti.references.base import Reference
@@ -55,8 +57,8 @@ class GradientKernel:
     def start(self, density: RungDensity, x: np.ndarray, meter: Meter) -> Chains:
         """The state of chains at x[chain, dim]."""
         meter.count(gradients=len(x))
-        location, factor = (np.asarray(a) for a in density.whitening)
-        u = np.ascontiguousarray(np.linalg.solve(factor, (x - location).T).T)
+        location, factor = np.asarray(density.whitening.location), on_host(density.whitening.factor)
+        u = np.ascontiguousarray(into_rows(factor, x - location))
         return meter.call(
             evaluate_chains, density.leg, jnp.asarray(density.lam), density.whitening, u
         )
@@ -71,7 +73,7 @@ class GradientKernel:
         meter: Meter,
     ) -> tuple[Chains, StepSize | None, Trace]:
         """The state and the step size after some iterations of every chain, and their trace."""
-        factor = np.asarray(density.whitening.factor)
+        factor = on_host(density.whitening.factor)
         leaping = iterations.leaping and isinstance(density.leg.start, Reference)
         state, step_size, trace = meter.call(
             _advance,
@@ -81,12 +83,12 @@ class GradientKernel:
             state,
             step_size,
             key,
-            jnp.asarray(TUNING.trajectory_length),
+            jnp.asarray(iterations.stretch * TUNING.trajectory_length),
             jnp.asarray(iterations.most_steps),
             jnp.asarray(iterations.target_acceptance),
             jnp.asarray(iterations.adapting),
             jnp.asarray(leaping),
-            np.linalg.inv(factor) if leaping else factor,
+            None if isinstance(factor, Factor) else np.linalg.inv(factor) if leaping else factor,
             move=self.move,
             count=iterations.count,
         )
@@ -96,8 +98,8 @@ class GradientKernel:
 
     def position(self, density: RungDensity, state: Chains) -> np.ndarray:
         """Where the chains stand, x[chain, dim]."""
-        location, factor = (np.asarray(a) for a in density.whitening)
-        return location + np.asarray(state.u) @ factor.T
+        location, factor = np.asarray(density.whitening.location), on_host(density.whitening.factor)
+        return location + out_rows(factor, np.asarray(state.u))
 
 
 @compiled()
@@ -127,7 +129,7 @@ def _advance(
     target_acceptance: Float[Array, ""],
     adapting: Bool[Array, ""],
     leaping: Bool[Array, ""],
-    inverse_factor: Float[HostOrDevice, "dim dim"],
+    inverse_factor: Float[HostOrDevice, "dim dim"] | None,
     *,
     move: Move,
     count: int,
@@ -143,7 +145,7 @@ def _advance(
     def leaps(key: Array, state: hmc.HMCState) -> hmc.HMCState:
         if not isinstance(leg.start, Reference):
             return state
-        inverse = jnp.asarray(inverse_factor)
+        inverse = None if inverse_factor is None else jnp.asarray(inverse_factor)
         keys = jax.random.split(key, len(state.logdensity))
         return jax.vmap(lambda key, state: leap(key, state, density, leg, lam, whitening, inverse))(
             keys, state
@@ -177,7 +179,7 @@ def _advance(
         iterate, (_blackjax_state(chains), steps), jax.random.split(key, count)
     )
     trace = jax.tree.map(lambda a: jnp.moveaxis(a, 0, 1), trace)
-    trace = trace._replace(x=whitening.location + trace.x @ whitening.factor.T)
+    trace = trace._replace(x=whitening.location + out_all(whitening.factor, trace.x))
     return Chains(state.position[0], state.logdensity, *state.logdensity_grad), steps, trace
 
 

@@ -27,14 +27,19 @@ def leap(
     leg: Leg,
     lam: Float[Array, ""],
     whitening: Whitening,
-    inverse_factor: Float[Array, "dim dim"],
+    inverse_factor: Float[Array, "dim dim"] | None,
 ) -> hmc.HMCState:
-    """The state of a chain after a leap was tried."""
+    """The state of a chain after a leap was tried.
+
+    No inverse is needed where the factor has one of its own.
+    """
     assert isinstance(leg.start, Reference)
     draw_key, accept_key = jax.random.split(key)
     x = leg.start.sample(draw_key)
     slot = jnp.zeros_like(state.logdensity)
-    tried = hmc.init((inverse_factor @ (x - whitening.location), slot), log_density)
+    shifted = x - whitening.location
+    u = whitening.factor.into(shifted) if inverse_factor is None else inverse_factor @ shifted
+    tried = hmc.init((u, slot), log_density)
     (_, delta), (_, there) = state.logdensity_grad, tried.logdensity_grad
     inside = (delta > OUTSIDE / 2) & (there > OUTSIDE / 2) & jnp.isfinite(tried.logdensity)
     gain = lam * jnp.where(inside, there - delta, 0.0)
