@@ -9,7 +9,7 @@ from scipy import stats
 from scipy.integrate import solve_ivp
 from scipy.special import gammaln, log_expit, logsumexp
 
-from case_studies.integrals import Exact, importance, over_scale
+from tests.case_studies.integrals import Exact, importance, over_scale
 
 from . import curves_pymc as curves
 from . import series_numpyro as series

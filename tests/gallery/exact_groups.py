@@ -10,7 +10,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import betaln, gammaln, log_expit, logsumexp
 
-from case_studies.integrals import Exact, importance, normal_nodes, over_scale
+from tests.case_studies.integrals import Exact, importance, normal_nodes, over_scale
 
 from .formulas_bambi import batting_data, drugs_data, sleep_data
 from .groups_numpyro import ADMITTED, AT_BAT, HITS, REJECTED, horseshoe_data, network_data
