@@ -8,7 +8,6 @@ import numpy as np
 from scipy import stats
 from scipy.integrate import solve_ivp
 from scipy.special import gammaln, log_expit, logsumexp
-
 from tests.case_studies.integrals import Exact, importance, over_scale
 
 from . import curves_pymc as curves

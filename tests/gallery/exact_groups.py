@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 from scipy.special import betaln, gammaln, log_expit, logsumexp
-
 from tests.case_studies.integrals import Exact, importance, normal_nodes, over_scale
 
 from .formulas_bambi import batting_data, drugs_data, sleep_data
