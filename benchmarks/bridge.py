@@ -43,7 +43,7 @@ class Bridged:
     draw_gradients: float
 
 
-def bridged(model: refti.Model, repeats: int) -> list[Bridged]:
+def bridged(model: refti.Model, repeats: int, *, seed: int = 0) -> list[Bridged]:
     """Independent log evidences, each from chains of its own.
 
     Each chain adapts by itself, so those of all repeats run beside each other in one program.
@@ -54,10 +54,10 @@ def bridged(model: refti.Model, repeats: int) -> list[Bridged]:
         values = np.asarray(program(jnp.asarray(x)))
         return np.where(np.isfinite(values), values, -np.inf)
 
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     with jax.enable_x64(True):
         starts = _starts(model, log_density, rng, repeats * CHAINS)
-        draws, warmup_steps, kept_steps = _nuts(model, starts)
+        draws, warmup_steps, kept_steps = _nuts(model, starts, seed)
         runs = []
         for repeat in range(repeats):
             own = slice(repeat * CHAINS, (repeat + 1) * CHAINS)
@@ -107,7 +107,9 @@ def _starts(
     return inside[:count]
 
 
-def _nuts(model: refti.Model, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _nuts(
+    model: refti.Model, starts: np.ndarray, seed: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Draws [chain, draw, dim] and the steps [chain, iteration] of the warm-up and of the draws."""
     sampler = MCMC(
         NUTS(potential_fn=lambda x: -model.log_density(x), target_accept_prob=0.8),
@@ -119,7 +121,7 @@ def _nuts(model: refti.Model, starts: np.ndarray) -> tuple[np.ndarray, np.ndarra
     )
     watched = ("num_steps",)
     sampler.warmup(
-        jax.random.key(0),
+        jax.random.key(seed),
         init_params=jnp.asarray(starts),
         extra_fields=watched,
         collect_warmup=True,

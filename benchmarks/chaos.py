@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -31,6 +32,7 @@ class Score:
     worker_kills: int = 0
     driver_kills: int = 0
     begun: int = 0
+    resumed: int = 0
 
 
 @click.command()
@@ -64,12 +66,25 @@ def main(
                 same &= found == wanted
                 log = (study.parent / "study-runs" / "events.jsonl").read_text().splitlines()
                 score.begun += sum(json.loads(line)["event"] == "begun" for line in log)
+                score.resumed += _blocks_read_again(study.parent / "study-runs")
         click.echo(
             f"{place}: {rounds} studies, {score.worker_kills} workers and {score.driver_kills} "
-            f"drivers killed; models were begun {score.begun} times where "
-            f"{rounds * models} would have done; bits as undisturbed: {same}"
+            f"drivers killed at work; models were begun {score.begun} times where "
+            f"{rounds * models} would have done, going on from {score.resumed} blocks and values "
+            f"that were there; bits as undisturbed: {same}"
         )
     sys.exit(0 if same else 1)
+
+
+def _blocks_read_again(store: Path) -> int:
+    """How many blocks and values runs that were killed found when they were taken up again."""
+    events = [
+        json.loads(line)
+        for log in store.glob("*/events.jsonl")
+        for line in log.read_text().splitlines()
+        if line.endswith("}")
+    ]
+    return sum(event["blocks"] for event in events if event["event"] == "resumed")
 
 
 def _disturb(
@@ -96,26 +111,24 @@ def _disturb(
                 driver.wait(chance.uniform(0.5, 1.5) * seconds)
                 return
             except subprocess.TimeoutExpired:
-                workers = _workers(driver.pid)
+                workers = _at_work(study.parent / "study-runs")
                 if workers and score.worker_kills < most:
                     score.worker_kills += _kill(chance.choice(workers))
+        while not _at_work(study.parent / "study-runs") and driver.poll() is None:
+            time.sleep(0.1)  # a driver whose workers are only starting has nothing to lose
         score.driver_kills += _kill(driver.pid)
         driver.wait()
         time.sleep(1.0)  # its workers notice
 
 
-def _workers(driver: int) -> list[int]:
-    """The processes that a driver started which run models: its children, but for loky's own."""
+def _at_work(store: Path) -> list[int]:
+    """The processes that run models of a study now, by the leases they hold."""
     found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdecimal():
-            try:
-                parent = int((folder / "stat").read_text().rsplit(")", 1)[1].split()[1])
-                words = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode()
-            except OSError:
-                continue
-            if parent == driver and "tracker" not in words:
-                found.append(int(folder.name))
+    for lease in (store / "leases").glob("*.json"):
+        with suppress(OSError, ValueError, KeyError):
+            process = int(json.loads(lease.read_text())["process"])
+            os.kill(process, 0)
+            found.append(process)
     return found
 
 

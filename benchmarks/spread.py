@@ -1,16 +1,22 @@
 """What it brings to spread a study over workers, what it costs, and that it changes no bit.
 
 `python -m benchmarks.spread gain` runs sixteen small models in one process, on loky and on Dask;
+`... dear` one Stan model of a millisecond a gradient, also by two processes that join in one run;
 `... bits` runs a study everywhere it can run; `... sleeping` sends ten thousand tasks that sleep.
 """
 
 from __future__ import annotations
 
+import json
+import math
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +32,16 @@ import refti
 
 for target in refti.suite.EASY:
     globals()[target.name] = target.model
+"""
+# A density of a millisecond: its gradient factors a matrix of all observations.
+GAUSSIAN_PROCESS = """
+data { int n; array[n] real x; vector[n] y; }
+parameters { real<lower=0> length; real<lower=0> height; real<lower=0> noise; }
+model {
+  matrix[n, n] k = add_diag(gp_exp_quad_cov(x, height, length), square(noise) + 1e-6);
+  target += inv_gamma_lpdf(length | 5, 5) + normal_lpdf(height | 0, 1) + normal_lpdf(noise | 0, 1);
+  target += multi_normal_cholesky_lpdf(y | rep_vector(0, n), cholesky_decompose(k));
+}
 """
 
 
@@ -56,22 +72,18 @@ def main() -> None:
 @main.command()
 @click.option("--models", default=SMALL, show_default=True)
 @click.option("--places", default="none,loky,dask", show_default=True)
-def gain(models: int, places: str) -> None:
+@click.option("--warm", is_flag=True, help="Run each study twice, and time the second time.")
+def gain(models: int, places: str, warm: bool) -> None:
     """Wall time of a study on two workers over that in one process."""
     alone = None
     for place in places.split(","):
         with tempfile.TemporaryDirectory() as folder:
-            study = write_study(Path(folder), models)
-            # In a process of its own, so that none finds what another has compiled.
-            command = [sys.executable, "-m", "refti", "run", str(study), "--executor", place]
-            began = time.monotonic()
-            done = subprocess.run(
-                [*command, "--workers", "2", "--json", "--quiet"], stdout=subprocess.PIPE, text=True
-            )
-            seconds = time.monotonic() - began
-        import json
-
-        record = json.loads(done.stdout)
+            for _ in range(1 + warm):
+                study = write_study(Path(folder), models)
+                shutil.rmtree(study.parent / "study-runs", ignore_errors=True)
+                # In a process and with a cache of its own: none finds what another has compiled.
+                command = ["run", str(study), "--executor", place, "--workers", "2"]
+                seconds, record = _timed([*command, "--json", "--quiet"], Path(folder))
         alone = alone or seconds
         outside = 1 - record["spread"]["running_seconds"] / (
             seconds * (1 if place == "none" else 2)
@@ -83,40 +95,135 @@ def gain(models: int, places: str) -> None:
         )
 
 
+def _timed(arguments: list[str], cache: Path, cores: int | None = None) -> tuple[float, Any]:
+    """The seconds that a command of refti took, and what it printed."""
+    environment = {**os.environ, "REFTI_CACHE": str(cache / "cache")}
+    environment |= {} if cores is None else {"REFTI_CORES": str(cores)}
+    began = time.monotonic()
+    done = subprocess.run(
+        [sys.executable, "-m", "refti", *arguments],
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
+    )
+    return time.monotonic() - began, json.loads(done.stdout)
+
+
+@main.command()
+@click.option("--size", default=120, show_default=True, help="Observations of the process.")
+@click.option("--places", default="one core,none,2,dask,joined", show_default=True)
+def dear(size: int, places: str) -> None:
+    """Wall time of one dear Stan model on two workers over that in a process of one core.
+
+    "none" is one process of two cores; "joined" are two processes of a core each that are told to
+    make the same run.
+    """
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "process.stan").write_text(GAUSSIAN_PROCESS)
+        x = [4 * i / size for i in range(size)]
+        data = {"n": size, "x": x, "y": [math.sin(3 * a) + 0.1 * math.cos(40 * a) for a in x]}
+        (folder / "data.json").write_text(json.dumps(data))
+        command = ["run", str(folder / "process.stan"), "--data", str(folder / "data.json")]
+        command += ["--kept", "100", "--warmup", "100", "--rungs", "6", "--search", "quick"]
+        command += ["--no-prior-check", "--target-error", "0.5", "--quiet", "--json"]
+        _timed([*command, "--max-evaluations", "2000"], folder)  # compiles what all of them use
+        alone, values = None, set()
+        for name in places.split(","):
+            seconds, log_z, inside = _time_one(name, command, folder)
+            alone = alone or seconds
+            values.add(log_z)
+            click.echo(f"{name}: {seconds:.1f} s, ratio {seconds / alone:.2f}; {inside}")
+        click.echo(f"the same bits: {len(values) == 1}")
+
+
+def _time_one(name: str, command: list[str], folder: Path) -> tuple[float, float, str]:
+    """The seconds of a run in a place, its log z, and what of them was not sampling."""
+    store = ["--store", str(folder / name.replace(" ", "-"))]
+    if name == "joined":
+        with ThreadPoolExecutor(2) as pool:
+            both = [pool.submit(_timed, [*command, *store], folder, 1) for _ in range(2)]
+            (seconds, record), _ = (one.result() for one in both)
+    elif name == "one core":
+        seconds, record = _timed([*command, *store], folder, 1)
+    else:
+        executor = [] if name == "none" else ["--executor", name]
+        seconds, record = _timed([*command, *store, *executor], folder)
+    (result,) = record["results"].values()
+    own = result["cost"]["seconds"]
+    compiling = result["cost"]["compile_seconds"]
+    return (
+        seconds,
+        result["value"],
+        f"{1 - (own - compiling) / seconds:.1%} of it starting and compiling",
+    )
+
+
 @main.command("bits")
 @click.option("--models", default=4, show_default=True)
-def same_bits(models: int) -> None:
-    """The same study in process, on 1, 2 and 3 processes, on Dask, and as three shards."""
-    places: dict[str, Callable[[Path], dict[str, str]]] = {
-        "in process": lambda study: bits(refti.run_study(study, executor=None)),
+@click.option("--mpi/--no-mpi", default=False, help="Under mpiexec, with mpi4py, as well.")
+def same_bits(models: int, mpi: bool) -> None:
+    """The same study in process, on 1, 2 and 3 processes, on Dask, as three shards, under MPI."""
+    places: dict[str, Callable[[Path], refti.StudyResult]] = {
+        "in process": lambda study: refti.run_study(study, executor=None),
         **{
-            f"loky, {n} workers": lambda study, n=n: bits(refti.run_study(study, executor=n))  # type: ignore[misc]
+            f"loky, {n} workers": lambda study, n=n: refti.run_study(study, executor=n)  # type: ignore[misc]
             for n in (1, 2, 3)
         },
-        "Dask, 2 workers": lambda study: bits(refti.run_study(study, executor="dask", workers=2)),
+        "Dask, 2 workers": lambda study: refti.run_study(study, executor="dask", workers=2),
         "three shards": _shards,
+        **({"mpiexec, 2 workers": _mpi} if mpi else {}),
     }
     found = {}
     for place, run in places.items():
-        with tempfile.TemporaryDirectory() as folder:
-            found[place] = run(write_study(Path(folder), models, kept=100, warmup=100))
+        found[place] = _all_bits(run, models, seed=0)
         click.echo(f"{place}: {' '.join(value[:8] for value in found[place].values())}")
-    with tempfile.TemporaryDirectory() as folder:
-        other = write_study(Path(folder), models, seed=1, kept=100, warmup=100)
-        changed = bits(refti.run_study(other, executor=None))
+    changed = _all_bits(places["in process"], models, seed=1)
     first = found["in process"]
     same = all(one == first for one in found.values())
     detected = all(changed[name] != first[name] for name in first)
     click.echo(f"same bits everywhere: {same}; another seed is told apart: {detected}")
-    sys.exit(0 if same and detected and len(first) == models else 1)
+    sys.exit(0 if same and detected and len(first) == 2 * models else 1)
 
 
-def _shards(study: Path) -> dict[str, str]:
+def _all_bits(
+    run: Callable[[Path], refti.StudyResult], models: int, *, seed: int
+) -> dict[str, str]:
+    """The hash of each model's numbers, and that of all the blocks it is made of."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = run(write_study(Path(folder), models, seed=seed, kept=100, warmup=100))
+        found = bits(done)
+        for name, place in done.folders.items():
+            command = [sys.executable, "-m", "refti", "verify", str(place), "--json"]
+            told = subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True).stdout
+            found[f"blocks of {name}"] = json.loads(told)["digest"]
+        return found
+
+
+def _shards(study: Path) -> refti.StudyResult:
     command = [sys.executable, "-m", "refti", "worker", str(study), "--shard"]
     running = [subprocess.Popen([*command, f"{i}/3"], stdout=subprocess.DEVNULL) for i in (1, 2, 3)]
     for process in running:
         process.wait()
-    return bits(refti.run_study(study, executor=None))
+    return refti.run_study(study, executor=None)
+
+
+def _mpi(study: Path) -> refti.StudyResult:
+    command = ["mpiexec", "-n", "3", sys.executable, "-m", "mpi4py.futures", "-m"]
+    subprocess.run([*command, "benchmarks.spread", "under-mpi", str(study)], check=True)
+    return refti.run_study(study, executor=None)
+
+
+@main.command()
+@click.argument("study", type=click.Path(path_type=Path, exists=True))
+def under_mpi(study: Path) -> None:
+    """Run a study in the processes that mpiexec started, all but the first."""
+    from mpi4py.futures import MPIPoolExecutor
+
+    with MPIPoolExecutor() as pool:
+        done = refti.run_study(study, executor=pool)
+    workers = {receipt["worker"] for receipt in done.receipts.values()}
+    click.echo(f"under MPI: {len(done.receipts)} models in {len(workers)} processes")
 
 
 @main.command()

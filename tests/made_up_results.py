@@ -11,7 +11,7 @@ import xarray
 
 from refti.checks.check import Check
 from refti.checks.of_draws import check_estimates, check_legs
-from refti.draws.cost import Cost
+from refti.draws.cost import Cost, StageCost
 from refti.draws.draws import Draws
 from refti.estimators import Estimate, estimate_path
 from refti.results.result import Evidence
@@ -54,7 +54,7 @@ def made_up_result(
         checks=(*checks, *failed),
         draws=(draws,),
         posterior=_posterior(rng, names, chains=4, count=300),
-        cost=Cost(10_000, 200, 3.5, 1.5, 4),
+        cost=COST,
         settings=Settings(seed=seed).record(),
         found={**FOUND, "peaks": [{"share": None, "at": dict.fromkeys(names, 0.1)}]}
         | (dict(found) if found else {}),
@@ -76,6 +76,21 @@ def _posterior(
     )
 
 
+COST = Cost(
+    10_000,
+    200,
+    3.5,
+    1.5,
+    4,
+    trace_seconds=0.25,
+    import_seconds=2.0,
+    stages=(
+        StageCost("finding the modes", 0, 100, 1.0, 0.5, 0.25, 2),
+        StageCost("round 1", 400, 0, 0.5, 0.0, 0.0, 0),
+        StageCost("round 2, leg 1", 9600, 100, 2.0, 1.0, 0.0, 2),
+    ),
+)
+
 FOUND: dict[str, Any] = {
     "path": "referenced",
     "source": "made up",
@@ -89,11 +104,6 @@ FOUND: dict[str, Any] = {
         "from_prior": 300,
         "sentence": "800 wanderers: nothing else was found.",
     },
-    "stages": [
-        {"stage": "finding the modes", "seconds": 1.0, "compile_seconds": 0.5, "evaluations": 100},
-        {"stage": "round 1", "seconds": 0.5, "compile_seconds": 0.0, "evaluations": 400},
-        {"stage": "round 2, leg 1", "seconds": 2.0, "compile_seconds": 1.0, "evaluations": 9700},
-    ],
     "versions": {"refti": "0.1.0"},
     "ended": None,
 }

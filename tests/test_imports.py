@@ -17,6 +17,7 @@ PACKAGE = ROOT / "src" / "refti"
 
 # Left to right as the data flows. A module imports from its own part and from parts to its left.
 ORDER = [
+    "importing",
     "errors",
     "tuning",
     "progress",

@@ -7,6 +7,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from refti.importing import importing as _importing
+
 
 def _homes() -> dict[str, str]:
     """The module that every public name comes from, as `__init__.pyi` has them for type checkers.
@@ -31,8 +33,10 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'refti' has no attribute {name!r}")
     if _HOMES[name] == "refti":  # a module that is public as a whole
-        return import_module(f"refti.{name}")
-    value = getattr(import_module(_HOMES[name]), name)
+        with _importing():
+            return import_module(f"refti.{name}")
+    with _importing():
+        value = getattr(import_module(_HOMES[name]), name)
     globals()[name] = value
     return value
 

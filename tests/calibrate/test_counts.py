@@ -91,6 +91,8 @@ def test_seeds_are_counted_target_by_target():
     assert not seeds.passes([first, second])
     assert seeds.passes([second])
     words = seeds.text([first, second])
+    assert max(map(len, words.splitlines())) <= 80
+    words = " ".join(words.split())
     assert "Of 6 runs of 2 targets 2 were trusted and right (33.3 %), 2 not trusted" in words
     assert "2 trusted and wrong (|z| > 4) (gaussian)" in words
 

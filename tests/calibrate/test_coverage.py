@@ -80,7 +80,11 @@ class TestCoverage:
         assert found.passes
         assert found.of_all.variance > 100
         assert not found.of_all.passes
-        assert "passes" in coverage.text([found])
+        words = coverage.text([found])
+        assert words.startswith("1 of 1 targets pass: ")  # the answer first
+        assert "passes" in words
+        usual = coverage.text(coverage.coverage(good))
+        assert max(map(len, usual.splitlines())) <= 80
 
     def test_runs_without_a_usable_error_are_left_out(self):
         runs = [a_run(seed, z=z) for seed, z in enumerate(normal(20, 0))]

@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from scipy.integrate import quad, solve_ivp
+from scipy.integrate import solve_ivp
 from scipy.optimize import minimize
-from scipy.special import gammaln, log_expit, log_ndtr, logsumexp, roots_hermite
+from scipy.special import gammaln, log_expit, log_ndtr, logsumexp
+
+from .integrals import Exact, curvature, importance, normal_nodes, over_scale
 
 HERE = Path(__file__).parent
-Exact = tuple[float, float]
 
 
 def coin(data: dict[str, Any]) -> Exact:
@@ -62,7 +63,7 @@ def schools(data: dict[str, Any]) -> Exact:
         prior = stats.cauchy.logpdf(tau, 0, 5)
         return float(stats.multivariate_normal(np.zeros(8), covariance).logpdf(y) + prior)
 
-    return _over_scale(given)
+    return over_scale(given)
 
 
 def effects(data: dict[str, Any]) -> Exact:
@@ -74,7 +75,7 @@ def effects(data: dict[str, Any]) -> Exact:
         prior = stats.invgamma.logpdf(tau2, data["alpha"], scale=data["beta"])
         return float(stats.multivariate_normal(np.zeros(len(y)), covariance).logpdf(y) + prior)
 
-    return _over_scale(given)
+    return over_scale(given)
 
 
 def radon(data: dict[str, Any]) -> Exact:
@@ -90,7 +91,7 @@ def radon(data: dict[str, Any]) -> Exact:
         scales = stats.norm.logpdf(between) + stats.norm.logpdf(within) + x.sum()
         return float(-0.5 * (fit + log_det + len(y) * np.log(2 * np.pi)) + scales)
 
-    return _importance(log_density, np.array([-1.0, -0.2]), count=4_000)
+    return importance(log_density, np.array([-1.0, -0.2]), count=4_000)
 
 
 def dogs(data: dict[str, Any]) -> Exact:
@@ -104,7 +105,7 @@ def dogs(data: dict[str, Any]) -> Exact:
         prior = stats.norm.logpdf(beta, 0, 2.5).sum()
         return float(np.where(y == 1, log_expit(logit), log_expit(-logit)).sum() + prior)
 
-    return _importance(log_density, np.array([1.5, -0.3, -0.2]))
+    return importance(log_density, np.array([1.5, -0.3, -0.2]))
 
 
 def returns(data: dict[str, Any]) -> Exact:
@@ -124,14 +125,14 @@ def returns(data: dict[str, Any]) -> Exact:
         prior = stats.norm.logpdf(mu, 0, 5) + stats.norm.logpdf(x[1], -1, 1)
         return float(total + prior + stats.logistic.logpdf(x[2:]).sum())
 
-    return _importance(log_density, np.array([0.4, -0.7, -1.0, 0.0]), count=10_000)
+    return importance(log_density, np.array([0.4, -0.7, -1.0, 0.0]), count=10_000)
 
 
 def turtles(data: dict[str, Any]) -> Exact:
     """Clutches integrated out by Gauss-Hermite quadrature, three others by importance sampling."""
     sign, x = 2 * np.array(data["y"]) - 1, np.array(data["x"])
     clutch = np.array(data["clutch"]) - 1
-    nodes, weights = _normal_nodes(40)
+    nodes, weights = normal_nodes(40)
 
     def log_density(z: np.ndarray) -> float:
         sigma2 = np.exp(z[2])
@@ -143,7 +144,7 @@ def turtles(data: dict[str, Any]) -> Exact:
         prior = stats.norm.logpdf(z[:2]).sum() - 2 * np.log1p(sigma2) + z[2]
         return float(likelihood + prior)
 
-    return _importance(log_density, np.array([-0.1, 0.1, -2.0]), count=10_000)
+    return importance(log_density, np.array([-0.1, 0.1, -2.0]), count=10_000)
 
 
 def seeds(data: dict[str, Any]) -> Exact:
@@ -152,7 +153,7 @@ def seeds(data: dict[str, Any]) -> Exact:
     x1, x2 = np.array(data["x1"]), np.array(data["x2"])
     design = np.stack([np.ones(len(n)), x1, x2, x1 * x2], axis=1)
     choose = (gammaln(total + 1) - gammaln(n + 1) - gammaln(total - n + 1)).sum()
-    nodes, weights = _normal_nodes(60)
+    nodes, weights = normal_nodes(60)
 
     def log_density(z: np.ndarray) -> float:
         sigma = np.exp(z[4])
@@ -162,7 +163,7 @@ def seeds(data: dict[str, Any]) -> Exact:
         prior = stats.norm.logpdf(z[:4]).sum() + stats.cauchy.logpdf(sigma) + z[4]
         return float(likelihood + prior)
 
-    return _importance(log_density, np.array([-0.5, 0.1, 1.2, -0.7, -1.2]), count=10_000)
+    return importance(log_density, np.array([-0.5, 0.1, 1.2, -0.7, -1.2]), count=10_000)
 
 
 def falcons(data: dict[str, Any]) -> Exact:
@@ -170,7 +171,7 @@ def falcons(data: dict[str, Any]) -> Exact:
     sampling at each scale, the scale on a grid; uniform priors are a density of 1."""
     y, year = np.array(data["count"]), np.array(data["year"])
     design = np.stack([year**power for power in range(4)], axis=1)
-    nodes, weights = _normal_nodes(21)
+    nodes, weights = normal_nodes(21)
     grid, centre = np.linspace(-8, np.log(5), 50), np.array([4.3, 1.2, 0.1, -0.3])
     heights, errors = np.empty(len(grid)), np.empty(len(grid))
     for place, log_sigma in enumerate(grid):
@@ -180,7 +181,7 @@ def falcons(data: dict[str, Any]) -> Exact:
             return _poisson_normal(y, design @ beta, sigma, nodes, weights)
 
         centre = minimize(lambda beta: -given(beta), centre, method="Nelder-Mead").x
-        spread = np.linalg.inv(_curvature(given, centre))
+        spread = np.linalg.inv(curvature(given, centre))
         proposal = stats.multivariate_t(centre, 1.1 * spread, df=8, seed=place)
         points = proposal.rvs(200)
         log_weights = np.array([given(x) for x in points]) - proposal.logpdf(points)
@@ -203,7 +204,7 @@ def two_heaps(data: dict[str, Any]) -> Exact:
         prior = stats.norm.logpdf(np.append(mu, sigma), 0, 2).sum() + stats.beta.logpdf(theta, 5, 5)
         return float(likelihood + prior + x[2:4].sum() + np.log(theta) + np.log1p(-theta))
 
-    one, error = _importance(log_density, np.array([-1.5, 1.7, 0.0, -0.2, -0.4]))
+    one, error = importance(log_density, np.array([-1.5, 1.7, 0.0, -0.2, -0.4]))
     return one + np.log(2), error
 
 
@@ -221,7 +222,7 @@ def five_heaps(data: dict[str, Any]) -> Exact:
         return float(logsumexp(each, axis=1).sum() + prior + shares)
 
     start = np.concatenate([np.zeros(4), [-9.0, -4.0, 0.0, 4.5, 10.0], np.full(5, -0.5)])
-    one, error = _importance(log_density, start, count=20_000)
+    one, error = importance(log_density, start, count=20_000)
     return one + gammaln(count + 1), error
 
 
@@ -248,7 +249,7 @@ def lynx_hare(data: dict[str, Any]) -> Exact:
         return float(likelihood + rates + begin + stats.norm.logpdf(x[6:], -1, 1).sum())
 
     begin = np.log([0.55, 0.028, 0.8, 0.024, 33.0, 6.0, 0.25, 0.25])
-    return _importance(log_density, begin, count=4_000)
+    return importance(log_density, begin, count=4_000)
 
 
 EXACT: dict[str, Callable[[dict[str, Any]], Exact]] = {
@@ -290,72 +291,7 @@ def _regression(x: np.ndarray, y: np.ndarray, scale: float) -> Exact:
         density = -0.5 * (fit + log_det + len(y) * np.log(2 * np.pi))
         return float(density + stats.cauchy.logpdf(sigma, 0, 2.5))
 
-    return _over_scale(given)
-
-
-def _over_scale(log_density: Callable[[float], float]) -> Exact:
-    """The integral over a positive number, by quadrature over its logarithm."""
-
-    def at(u: float) -> float:
-        return log_density(float(np.exp(u))) + u
-
-    top = max((at(u), u) for u in np.linspace(-8, 8, 161))
-    value, _ = quad(
-        lambda u: np.exp(at(u) - top[0]), top[1] - 12, top[1] + 12, limit=500, points=[top[1]]
-    )
-    return float(top[0] + np.log(value)), 1e-6
-
-
-def _importance(
-    log_density: Callable[[np.ndarray], float], start: np.ndarray, count: int = 20_000
-) -> Exact:
-    """Importance sampling from a Student-t about the mode, fitted twice to its own draws."""
-    found = minimize(
-        lambda x: -log_density(x),
-        start,
-        method="Nelder-Mead",
-        options={"maxiter": 4_000, "maxfev": 4_000, "adaptive": True, "xatol": 1e-4, "fatol": 1e-4},
-    )
-    centre = found.x
-    covariance = np.linalg.inv(_curvature(log_density, centre))
-    for round_, draws in enumerate((count // 4, count // 4, count)):
-        proposal = stats.multivariate_t(centre, covariance, df=6, seed=round_)
-        points = np.atleast_2d(proposal.rvs(draws))
-        log_weights = np.array([log_density(x) for x in points]) - proposal.logpdf(points)
-        weights = np.exp(log_weights - log_weights.max())
-        weights /= weights.sum()
-        centre = weights @ points
-        covariance = np.atleast_2d(np.cov(points.T, aweights=weights)) * 1.1
-    log_z = logsumexp(log_weights) - np.log(len(log_weights))
-    return float(log_z), float(np.sqrt(np.sum(weights**2) - 1 / len(weights)))
-
-
-def _curvature(log_density: Callable[[np.ndarray], float], x: np.ndarray) -> np.ndarray:
-    """The negative Hessian by differences, kept positive."""
-    steps = np.eye(len(x)) * 1e-3
-    hessian = np.array(
-        [
-            [
-                (
-                    log_density(x + a + b)
-                    - log_density(x + a - b)
-                    - log_density(x - a + b)
-                    + log_density(x - a - b)
-                )
-                / 4e-6
-                for b in steps
-            ]
-            for a in steps
-        ]
-    )
-    sizes, directions = np.linalg.eigh(-0.5 * (hessian + hessian.T))
-    return directions @ np.diag(np.maximum(sizes, 0.1)) @ directions.T
-
-
-def _normal_nodes(count: int) -> tuple[np.ndarray, np.ndarray]:
-    """Nodes and weights of the mean over a standard normal."""
-    nodes, weights = roots_hermite(count)
-    return np.sqrt(2) * nodes, weights / np.sqrt(np.pi)
+    return over_scale(given)
 
 
 def _poisson_normal(

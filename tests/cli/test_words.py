@@ -239,6 +239,18 @@ class TestDoctor:
         assert str(tmp_path) in found["cache"]["found"]
         assert {"Stan", "PyMC", "flows", "report", "memory", "cores"} <= set(found)
 
+    def test_it_clears_the_cache(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        from refti.cli import examinations
+
+        monkeypatch.setenv("REFTI_CACHE", str(tmp_path))
+        for name in ("stan", "jax", "mine"):
+            (tmp_path / name).mkdir()
+            (tmp_path / name / "file").write_bytes(bytes(1_000_000))
+        monkeypatch.setattr(examinations, "EXAMINATIONS", ())
+        done = CliRunner().invoke(commands, ["doctor", "--clear-cache"], standalone_mode=False)
+        assert "2.0 MB of compiled programs removed" in " ".join(done.stderr.split())
+        assert [part.name for part in tmp_path.iterdir()] == ["mine"]
+
     def test_it_says_what_to_do(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         from refti.cli import examinations
 

@@ -373,6 +373,10 @@ class TestPrecompiledHeader:
         assert not header.is_ready()
         assert not header.folder.exists()
 
+    def test_is_made_at_once_where_many_are_to_come(self, header: PrecompiledHeader):
+        assert not header.is_ready(many_to_come=True)
+        assert header.is_ready()
+
     def test_is_made_beside_a_program_and_awaited_by_the_next(self, header: PrecompiledHeader):
         self.add_programs(header, TUNING.programs_before_header)
         assert not header.is_ready()

@@ -518,7 +518,7 @@ class TestCost:
         assert 0 < first.cost.compile_seconds < first.cost.seconds
         second = refti.evidence(model, **SMALL, seed=1)
         assert second.cost.programs == 0
-        assert second.cost.compile_seconds == 0
+        assert second.cost.compile_seconds < first.cost.compile_seconds
 
     def test_second_run_compiles_next_to_nothing_by_jaxs_own_count(self):
         compiled = []

@@ -78,7 +78,7 @@ class TestStopping:
         # A quarter of the error takes about 16 times the draws, and 4 times at the very least.
         assert sizes[-1] >= 4 * sizes[0]
 
-    def test_rounds_double_what_there_is(self):
+    def test_rounds_are_as_long_as_it_takes(self):
         told: dict[str, int] = {}
 
         def progress(stage: str, done: int, total: int) -> None:
@@ -88,7 +88,9 @@ class TestStopping:
         found = refti.evidence(model(), target_error=0.005, progress=progress)
         totals = list(told.values())
         assert len(totals) == found.found["rounds"] > 2
-        assert [b / a for a, b in pairwise(totals)] == [2] * (len(totals) - 1)
+        times = [b / a for a, b in pairwise(totals)]
+        assert all(ROUNDS.least_growth <= t <= ROUNDS.most_growth for t in times)
+        assert times[0] == ROUNDS.most_growth > times[-1]  # the target was far at first
         # Every scan told of is in the result.
         assert found.draws[0].draws == totals[-1] * 25
         assert found.value == result(0.005).value
@@ -96,10 +98,11 @@ class TestStopping:
     def test_it_stops_in_the_first_round_that_will_do(self):
         found = result(0.005)
         leg = found.draws[0]
-        half = refti.evidence(
+        assert 0.75 * 0.005 < found.error <= 0.005
+        fewer = refti.evidence(
             model(), target_error=0.005, kept=leg.draws // 2, ladder=leg.lambdas, progress=False
         )
-        assert "target error" in failed(half)
+        assert "target error" in failed(fewer)
 
     def test_hopeless_targets_are_given_up_before_the_budget_is_spent(self):
         found = refti.evidence(
@@ -113,7 +116,7 @@ class TestStopping:
 class TestBudget:
     """What a run may cost, and what it ends with when that is spent."""
 
-    @pytest.mark.parametrize("factor", [1.1, 1.3])
+    @pytest.mark.parametrize("factor", [1.02, 1.1])
     def test_evaluations_are_held_to(self, factor: float, monkeypatch: pytest.MonkeyPatch):
         budget = int(factor * evaluations(result()))
         found = refti.evidence(
@@ -492,6 +495,7 @@ def state_with(failed: str, made: int) -> Any:
     )
     return SimpleNamespace(
         rounds=made,
+        scans_wanted=ROUNDS.first_round,
         conclusion=SimpleNamespace(checks=checks),
         problem=SimpleNamespace(settings=SimpleNamespace(kept=None, max_evaluations=10**6)),
         usage=SimpleNamespace(evaluations=1000),

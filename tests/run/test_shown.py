@@ -49,7 +49,7 @@ def test_the_places_and_shares_of_modes_are_kept(two_modes: refti.Evidence, tmp_
     assert refti.load(tmp_path / "run").found["peaks"] == peaks
 
 
-def test_stages_add_up_to_the_run(two_modes: refti.Evidence):
+def test_stages_add_up_to_the_run(two_modes: refti.Evidence, tmp_path: Path):
     stages = two_modes.found["stages"]
     names = [stage["stage"] for stage in stages]
     assert "finding the modes" in names
@@ -57,6 +57,17 @@ def test_stages_add_up_to_the_run(two_modes: refti.Evidence):
     evaluations = sum(stage["evaluations"] for stage in stages)
     assert evaluations == two_modes.cost.evaluations
     assert sum(s["seconds"] for s in stages) <= two_modes.cost.seconds
+    cost = two_modes.cost
+    assert [stage.stage for stage in cost.stages] == names
+    assert sum(stage.gradient_evaluations for stage in cost.stages) == cost.gradient_evaluations
+    assert sum(stage.programs for stage in cost.stages) == cost.programs > 0
+    assert 0 < cost.trace_seconds < cost.compile_seconds < cost.seconds
+    assert cost.import_seconds > 0
+    merged = [stage.stage for stage in cost.profile]
+    assert len(set(merged)) == len(merged)
+    assert {"choosing the reference", "sampling in rounds", "checking"} < {*merged}
+    two_modes.save(tmp_path / "run")
+    assert refti.load(tmp_path / "run").cost == cost
     assert two_modes.found["versions"]["refti"] == refti.__version__
 
 
@@ -82,7 +93,7 @@ def test_what_happens_between_two_reports_belongs_to_the_later_one():
     meter.count(gradients=100)
     clock("b", 1, 1)  # b is done as soon as it is heard of
     meter.count(densities=1000)
-    found = {stage["stage"]: stage["evaluations"] for stage in clock.record()}
+    found = {stage.stage: stage.evaluations for stage in clock.costs()}
     assert found == {"getting ready": 1, "a": 10, "b": 100, "checking": 1000}
     assert told == [("a", 0, 2), ("a", 2, 2), ("b", 1, 1)]
     assert isinstance(clock.stages["a"], Cost)

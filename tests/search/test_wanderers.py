@@ -10,7 +10,7 @@ from refti.models.model import ValueAndGradient
 from refti.search.known_peaks import KnownPeaks
 from refti.search.modes import find_modes
 from refti.search.peaks import Modes
-from refti.search.searched import Searched, evaluations_of, share_found
+from refti.search.searched import Searched, evaluations_of, narrow_evaluations_of, share_found
 from refti.search.tuning import TUNING
 from refti.search.wanderers import PriorChains, draw_flattened, flattenings_of
 
@@ -155,8 +155,8 @@ class TestRecord:
         searched = Searched(wanderers=950, from_prior=0, since_new=746, evaluations=8000)
         assert (1 - searched.smallest_share) ** 746 == pytest.approx(0.05)
         assert searched.sentence == (
-            "950 wanderers, 8,000 evaluations: another mode uphill of at least 0.4 % of the "
-            "flattened density would have been found with 95 % probability."
+            "950 climbs, 8,000 evaluations. Another mode would have been found with 95 % "
+            "probability if at least 0.4 % of the flattened density slopes up to it."
         )
 
     def test_nothing_searched_says_so(self):
@@ -208,6 +208,17 @@ class TestRecord:
         assert evaluations_of("quick", 10) == usual / 4
         assert evaluations_of("thorough", 10) == 10 * usual
         assert evaluations_of(123, 10) == 123
+
+    def test_only_cheap_densities_of_few_dimensions_are_searched_for_narrow_modes(self):
+        most = TUNING.narrow_evaluations
+        cheap, dear = TUNING.narrow_operations // most, TUNING.narrow_operations
+        assert narrow_evaluations_of("default", 10, cheap) == most
+        assert narrow_evaluations_of("default", 10, 2 * cheap) == most / 2
+        assert narrow_evaluations_of("quick", 10, cheap) == most / 4
+        assert narrow_evaluations_of("default", 10, dear) == 1
+        assert narrow_evaluations_of("default", 10, None) == 0
+        assert narrow_evaluations_of("default", TUNING.narrow_dimensions + 1, cheap) == 0
+        assert narrow_evaluations_of(123, 10, cheap) == 0
 
 
 class TestRecognised:

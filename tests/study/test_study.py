@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 
 import refti
 from refti.cli.main import commands
+from refti.executors.leases import leased
 from refti.study.folder import open_study
-from refti.study.leases import leased
 from refti.study.read import read_study
 from refti.study.shards import work_on
 
@@ -63,6 +63,7 @@ file = "models.py:narrow"
 file = "models.py:wide"
 """
 BROKEN = '\n[models.broken]\nfile = "models.py:broken"\n'
+REPORT = '[outputs]\nreport = "page.html"\n'
 EXACT = {"../narrow": 0.5 * 1.8378770664093453, "wide <b>": 1 + 1.0986123 + 0.5 * 1.8378770664}
 
 
@@ -79,7 +80,7 @@ def bits(done: refti.StudyResult) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, refti.StudyResult]:
-    study = write(tmp_path_factory.mktemp("alone"), more=BROKEN)
+    study = write(tmp_path_factory.mktemp("alone"), more=f"{BROKEN}\n{REPORT}")
     return study, refti.run_study(study, executor=None)
 
 
@@ -105,6 +106,23 @@ def test_running_again_reads_what_is_done(alone: tuple[Path, refti.StudyResult])
     log = (done.store / "events.jsonl").read_text().splitlines()
     begun = [json.loads(line)["name"] for line in log if json.loads(line)["event"] == "begun"]
     assert sorted(begun) == ["../narrow", "broken", "broken", "wide <b>"]
+
+
+def test_a_report_is_written_where_the_study_asks_for_one(alone: tuple[Path, refti.StudyResult]):
+    study, done = alone
+    assert done.report == study.parent / "page.html"
+    found = CliRunner().invoke(commands, ["run", str(study), "--quiet", "--executor", "none"])
+    assert f"Report: {done.report}" in found.stderr
+    page = done.report.read_text()
+    assert "wide &lt;b&gt;" in page
+    assert "wide <b>" not in page
+
+
+def test_a_report_that_cannot_be_written_is_told_before_anything_is_run(tmp_path: Path):
+    study = write(tmp_path, more='[outputs]\nreport = "none/page.html"\n')
+    found = CliRunner().invoke(commands, ["run", str(study), "--quiet", "--executor", "none"])
+    assert "none is no folder that can be written to" in str(found.exception)
+    assert not (tmp_path / "study-runs").exists()
 
 
 def test_another_seed_gives_other_bits(alone: tuple[Path, refti.StudyResult], tmp_path: Path):

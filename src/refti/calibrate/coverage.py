@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -199,17 +200,21 @@ def wilson(inside: int, count: int) -> CountedShare:
 
 
 def text(table: Sequence[Coverage]) -> str:
-    """The table in words, two lines a target."""
-    lines = [_HEAD]
+    """The answer in words, then two or three lines a target, for a terminal of 80 letters."""
+    passed = sum(row.passes for row in table)
+    rules = dict.fromkeys(_HARD_RULE if row.hard else _RULE for row in table)
+    answer = f"{passed} of {len(table)} targets pass: {'; '.join(rules)}."
+    lines = [*textwrap.wrap(answer, WIDTH), "", _HEAD]
     for row in table:
-        lines.append(_line(row.target, f"all {row.runs}", row.of_all, ""))
         verdict = "passes" if row.passes else "FAILS"
         proved = ", equivalent" if row.of_trusted.equivalent else ""
         aside = f", {100 * row.untrusted_share:.0f} % untrusted" if row.hard else ""
-        lines.append(_line("", f"trusted {row.trusted}", row.of_trusted, verdict + proved + aside))
-    passed = sum(row.passes for row in table)
-    rules = dict.fromkeys(_HARD_RULE if row.hard else _RULE for row in table)
-    lines.append(f"{passed} of {len(table)} targets pass: {'; '.join(rules)}.")
+        left = row.of_all.left_out
+        without = f", {left} without a usable error left out" if left else ""
+        lines.append(f"{row.target}: {verdict}{proved}{aside}{without}")
+        lines.append(_line("trusted", row.of_trusted))
+        if row.trusted < row.runs:
+            lines.append(_line("all", row.of_all))
     return "\n".join(lines)
 
 
@@ -222,20 +227,18 @@ def _of_runs(runs: Sequence[Run]) -> Scores:
     return scores(np.array(entering), len(runs) - len(entering))
 
 
-def _line(target: str, group: str, s: Scores, verdict: str) -> str:
-    shares = " ".join(f"{100 * share.value:4.0f}" for share in s.coverage)
+def _line(group: str, s: Scores) -> str:
+    shares = " ".join(f"{100 * share.value:3.0f}" for share in s.coverage)
     last = s.coverage[-1]
     return (
-        f"{target:24s} {group:12s} {s.left_out:8d} {s.mean:+7.2f} ± {s.mean_error:4.2f} "
-        f"{s.variance:6.2f} ({s.variance_low:4.2f} to {s.variance_high:4.2f})  {shares} "
-        f"({100 * last.low:3.0f} to {100 * last.high:3.0f})  {verdict}"
-    ).rstrip()
+        f"  {group:8s}{s.runs:5d}  {s.mean:+5.2f} ± {s.mean_error:4.2f} "
+        f"{s.variance:5.2f} ({s.variance_low:4.2f} to {s.variance_high:4.2f})  {shares} "
+        f"({100 * last.low:.0f} to {100 * last.high:.0f})"
+    )
 
 
-_HEAD = (
-    f"{'target':24s} {'runs':12s} left out    mean z       var z (99 %)         "
-    "50 % 68 % 90 % 95 % (bounds)"
-)
+WIDTH = 80
+_HEAD = "  runs              mean z    var z (99 %)           50  68  90  95 % (bounds)"
 _RULE = (
     f"variance of z within {TUNING.variance[0]} to {TUNING.variance[1]} and 95 % intervals that "
     f"cover {100 * TUNING.coverage_95[0]:.0f} to {100 * TUNING.coverage_95[1]:.0f} % "

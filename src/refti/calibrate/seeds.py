@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -65,27 +66,27 @@ def passes(counts: Sequence[TargetCount]) -> bool:
 
 
 def text(counts: Sequence[TargetCount]) -> str:
-    """The counts in words, and their sums."""
-    lines = [
-        f"{'target':24s} {'dim':>4s} {'runs':>5s} {'right':>6s} {'untrusted':>10s} "
-        f"{'trusted, wrong':>15s} {'evaluations':>12s} {'seconds':>8s}"
-    ]
-    lines += [
-        f"{row.target:24s} {row.dim:4d} {row.runs:5d} {row.right:6d} {row.untrusted:10d} "
-        f"{row.wrong:15d} {row.evaluations:12.0f} {row.seconds:8.1f}"
-        for row in counts
-    ]
+    """The sums in words, then a row a target, for a terminal of 80 letters."""
     totals = {name: sum(getattr(row, name) for row in counts) for name in _SUMS}
     wrong = [row.target for row in counts if row.wrong]
     named = f" ({', '.join(wrong)})" if wrong else ""
     share = 100 * totals["right"] / max(totals["runs"], 1)
-    lines.append(
+    answer = (
         f"Of {totals['runs']} runs of {len(counts)} targets {totals['right']} were trusted and "
         f"right ({share:.1f} %), {totals['untrusted']} not trusted ({totals['refused']} of these "
         f"refused), {totals['wrong']} trusted and wrong "
         f"(|z| > {TUNING.wrong_of_many_errors:g}){named}."
     )
-    return "\n".join(lines)
+    head = (
+        f"{'target':24s} {'dim':>4s} {'runs':>5s} {'right':>6s} {'untrusted':>10s} "
+        f"{'wrong':>6s} {'evaluations':>12s} {'s':>6s}"
+    )
+    rows = [
+        f"{row.target:24s} {row.dim:4d} {row.runs:5d} {row.right:6d} {row.untrusted:10d} "
+        f"{row.wrong:6d} {row.evaluations:12,.0f} {row.seconds:6.1f}"
+        for row in counts
+    ]
+    return "\n".join([*textwrap.wrap(answer, WIDTH), "", head, *rows])
 
 
 def _count(name: str, runs: Sequence[Run]) -> TargetCount:
@@ -107,4 +108,5 @@ def _median(values: Sequence[float]) -> float:
     return float(median(values)) if values else math.nan
 
 
+WIDTH = 80
 _SUMS = ("runs", "right", "untrusted", "refused", "wrong")

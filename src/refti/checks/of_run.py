@@ -170,14 +170,21 @@ def check_end(ended: Ended | None, spent: str = "") -> Check:
     )
 
 
-def check_prior_integral(estimate: Estimate, language: str = "", why_not: str = "") -> Check:
+def check_prior_integral(
+    estimate: Estimate, language: str = "", why_not: str = "", parts: str = ""
+) -> Check:
     """Whether the prior alone integrates to one; NaN where its integral was not found.
+
+    Where it was not found, a prior that is made of normalised factors has an integral of 1.
 
     Args:
         estimate: the log of its integral.
         language: what the model was written in, as its source begins.
         why_not: how the budget was spent before the integral was found, if it was.
+        parts: why it is one by the way the prior is made, in words, if that is known.
     """
+    if parts and not np.isfinite(estimate.value):
+        estimate = Estimate(0.0, 0.0)
     allowed = max(TUNING.prior_tolerance, TUNING.most_distance * estimate.error)
     likely = next((words for name, words in LIKELY if language.startswith(name)), LIKELY[-1][1])
     advice = (

@@ -9,7 +9,7 @@ import click
 
 from refti.cli.exit_codes import verdict
 from refti.cli.findings import Finding, State
-from refti.cli.printing import coloured, print_json
+from refti.cli.printing import coloured, print_json, say
 from refti.progress import Display, terminal_width
 
 MARKS = {State.WORKS: ("ok", "green"), State.MISSING: ("--", "yellow"), State.BROKEN: ("!!", "red")}
@@ -17,9 +17,12 @@ MARKS = {State.WORKS: ("ok", "green"), State.MISSING: ("--", "yellow"), State.BR
 
 @click.command(short_help="What is installed, what works, what to do.")
 @click.option("--quick", is_flag=True, help="Try nothing that takes more than a few seconds.")
+@click.option(
+    "--clear-cache", is_flag=True, help="Remove all compiled programs first, of Stan and of JAX."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.option("--quiet", is_flag=True, help="No progress.")
-def doctor(quick: bool, as_json: bool, quiet: bool) -> int:
+def doctor(quick: bool, clear_cache: bool, as_json: bool, quiet: bool) -> int:
     """Say what is installed and what works, and what to do about what does not.
 
     The extras are tried: a Stan program of two lines is compiled, a PyMC model evaluated, a figure
@@ -30,7 +33,10 @@ def doctor(quick: bool, as_json: bool, quiet: bool) -> int:
     Examples:
       refti doctor
       refti doctor --quick --json
+      refti doctor --quick --clear-cache
     """
+    if clear_cache:
+        _clear_cache()
     findings = []
     with Display(quiet=quiet) as display:
         for finding in _findings(quick, display):
@@ -42,6 +48,12 @@ def doctor(quick: bool, as_json: bool, quiet: bool) -> int:
     if as_json:
         print_json({"findings": [finding.record() for finding in findings], "works": sound})
     return verdict(sound)
+
+
+def _clear_cache() -> None:
+    from refti.executors.user_cache import cache_root, clear_parts
+
+    say(f"{clear_parts('stan', 'jax'):,.1f} MB of compiled programs removed from {cache_root()}.")
 
 
 def _findings(quick: bool, display: Display) -> Iterator[Finding]:

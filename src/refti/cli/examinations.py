@@ -210,6 +210,19 @@ def _cache(quick: bool) -> str:
     return told
 
 
+def _kept_programs(quick: bool) -> str:
+    from refti.sampling.kept_programs import why_not_kept
+    from refti.sampling.program_files import programs_kept, programs_place
+
+    why_not = why_not_kept()
+    if "would be executed" in why_not:
+        raise Complaint("others can write to its folder, so it is not used", f"{why_not}.")
+    if why_not:
+        return f"not in use: {why_not}"
+    count, megabytes = programs_kept()
+    return f"{count} programs compiled by JAX in {programs_place()}, {megabytes:.1f} MB"
+
+
 EXAMINATIONS = (
     Examination("refti", lambda quick: f"refti {version('refti')}"),
     Examination("Python", _python),
@@ -218,6 +231,7 @@ EXAMINATIONS = (
     Examination("precision", _precision, ("jax", "jaxlib")),
     Examination("evidence", _evidence),
     Examination("cache", _cache),
+    Examination("compiled", _kept_programs),
     Examination("Stan", _stan, ("httpstan",), "stan"),
     Examination("PyMC", _pymc, ("pymc", "numba"), "pymc"),
     Examination("flows", _flow, ("flowjax",), "flow"),

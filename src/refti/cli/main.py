@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import sys
 import warnings
 from typing import Any
@@ -21,9 +23,10 @@ from refti.cli.reproduce import reproduce
 from refti.cli.run import run
 from refti.cli.status import status
 from refti.cli.stopping import STOPPING, leave
-from refti.cli.study import plan, script, worker
+from refti.cli.study import plan, script
 from refti.cli.verify import verify
 from refti.cli.wording import in_command_line_words
+from refti.cli.worker import worker
 from refti.errors import RefTIError, StoppedEarlyError
 
 
@@ -63,6 +66,7 @@ for command in (
 def main() -> None:
     """Runs a command and ends with its exit code; errors are told without a traceback."""
     STOPPING.listen()
+    os.environ["REFTI_COMMAND"] = shlex.join(["refti", *sys.argv[1:]])  # kept with what it makes
     warnings.showwarning = _show_warning  # type: ignore[assignment]
     leave(STOPPING.run(_command, _stopped))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -13,6 +14,7 @@ import click
 
 from refti.cli.exit_codes import BAD_INPUT, STOPPED_EARLY, verdict
 from refti.cli.printing import print_json, print_results, say
+from refti.cli.profile import print_profiles
 from refti.cli.run_options import run_options
 from refti.cli.stopping import STOPPING
 from refti.cli.study import executor_options, progress_option, run_study_file
@@ -24,7 +26,7 @@ from refti.cli.targets import (
 )
 from refti.cli.wording import in_command_line_words
 from refti.errors import RefTIError, SettingsError, StoppedEarlyError
-from refti.progress import Display, duration
+from refti.progress import Display, duration, terminal_width
 
 if TYPE_CHECKING:
     from refti.models.model import Model
@@ -48,6 +50,7 @@ def run(
     exponent: float | None,
     draws: tuple[Path, ...],
     checks: bool,
+    profile: bool,
     different_data: bool,
     executor: str | int | None,
     workers: int | None,
@@ -111,6 +114,7 @@ def run(
             store,
             as_json=as_json,
             all_checks=checks,
+            profile=profile,
             different_data=different_data,
         )
         STOPPING.forced = partial(_tell_forced, done, display, tell)
@@ -168,6 +172,8 @@ def _settings(
 ) -> dict[str, Any]:
     """The settings of refti.evidence, seen to be right before any model is loaded."""
     import refti
+
+    _ = refti.evidence  # by its public name, so that the time that importing takes is told
     from refti.run.settings import Settings
 
     settings = {name: value for name, value in options.items() if value is not None}
@@ -264,6 +270,7 @@ def _tell(
     *,
     as_json: bool,
     all_checks: bool,
+    profile: bool,
     different_data: bool,
 ) -> int:
     """Prints what came of the models; returns the exit code."""
@@ -284,6 +291,8 @@ def _tell(
         print_json(record | {"seeds": dict(seeds), "exit_code": done.code})
     else:
         print_results(done.results, table, all_checks=all_checks)
+        if profile:
+            print_profiles(done.results, terminal_width(sys.stdout))
     if not_ranked:
         say(f"Not ranked. {not_ranked}")
     for name, message in done.refused.items():

@@ -181,6 +181,7 @@ OPTIONS = (
         "--different-data", is_flag=True, help="Rank models of different data all the same."
     ),
     click.option("--checks", is_flag=True, help="Print all checks, not only those that failed."),
+    click.option("--profile", is_flag=True, help="Print what each stage took, after the answer."),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
     click.option("--quiet", is_flag=True, help="No progress."),
 )

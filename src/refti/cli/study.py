@@ -1,7 +1,8 @@
-"""The verbs of studies: `refti plan`, `worker`, `script`, and the part of `run` that is theirs."""
+"""The verbs of studies: `refti plan`, `script`, and the part of `run` that is theirs."""
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -64,17 +65,43 @@ def run_study_file(
     import refti
 
     _require_alone(targets)
+    _require_report(Path(targets[0]))
     done = refti.run_study(
         targets[0],
         executor=_meant(executor, "loky"),
         workers=workers,
         progress=None if quiet else progress or "auto",  # type: ignore[arg-type]
     )
+    _write_report(done)
     if as_json:
         print_json(_record(done))
     else:
         _print_study(done)
     return BAD_INPUT if done.failed else verdict(done.trusted)
+
+
+def _require_report(path: Path) -> None:
+    """Raises, before anything is run, if the page that a study asks for could not be written."""
+    from refti.study.read import read_study
+
+    report = read_study(path).report
+    if report is None:
+        return
+    from refti.reports import require_packages
+
+    require_packages("matplotlib", "jinja2")
+    if not os.access(report.parent, os.W_OK):
+        raise SettingsError(f"outputs.report: {report.parent} is no folder that can be written to.")
+
+
+def _write_report(done: StudyResult) -> None:
+    """Writes the page that the study asks for, on the models that are done."""
+    if done.report is None or not done.receipts:
+        return
+    from refti.reports import report
+
+    form: Any = done.report.suffix.removeprefix(".")
+    report({name: done.folders[name] for name in done.receipts}, done.report, format=form)
 
 
 def _require_alone(targets: tuple[str, ...]) -> None:
@@ -102,6 +129,7 @@ def _meant(executor: str | int | None, usual: str | None) -> str | int | None:
 def _record(done: StudyResult) -> dict[str, Any]:
     return {
         "store": str(done.store),
+        "report": None if done.report is None else str(done.report),
         "models": {name: dict(receipt) for name, receipt in done.receipts.items()},
         "failed": dict(done.failed),
         "comparisons": [table.to_dict() for table in done.comparisons],
@@ -123,6 +151,8 @@ def _print_study(done: StudyResult) -> None:
     for name, reason in done.failed.items():
         say(f"{printable(name)}: {reason}")
     say(f"Kept in {done.store}.")
+    if done.report is not None and done.receipts:
+        say(f"Report: {done.report}")
 
 
 @click.command()
@@ -149,48 +179,6 @@ def plan(study: Path, executor: str | int | None, workers: int | None, as_json: 
     else:
         click.echo(plan_text(planned, workers or cores()))
     return BAD_INPUT if any(model.fault for model in planned) else TRUSTED
-
-
-@click.command()
-@click.argument("run", metavar="RUN", type=click.Path(path_type=Path, exists=True))
-@click.option("--shard", default="1/1", show_default=True, metavar="I/N", help="The share to do.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a model.")
-def worker(run: Path, shard: str, as_json: bool) -> int:
-    """Work on a study's folder (or study.toml), a share of its models first, then what is left.
-
-    Any number of workers may share a folder, on any machines that see it; none opens a port.
-
-    \b
-    Examples:
-      refti worker study.toml
-      refti worker runs --shard 3/16
-    """
-    import json
-
-    from refti.results.files import plain
-    from refti.results.text import plus_minus, printable
-    from refti.study.shards import in_other_hands, parse_shard, work_on
-
-    faults = []
-
-    def tell(name: str, outcome: Any) -> None:
-        is_fault = isinstance(outcome, str)
-        if is_fault:
-            faults.append(name)
-        if as_json:
-            click.echo(json.dumps(plain({"name": name, "error": outcome} if is_fault else outcome)))
-        elif is_fault:
-            click.echo(f"{printable(name)}: {outcome}", err=True)
-        else:
-            value = plus_minus(float(outcome["log_z"]), float(outcome["error"]))
-            trust = "trusted" if outcome["trusted"] else "NOT TRUSTED"
-            click.echo(f"{printable(name)}: log z = {value}, {trust}")
-
-    is_whole = work_on(run, parse_shard(shard), tell)
-    others = [] if is_whole or as_json else in_other_hands(run)
-    if others:
-        click.echo(f"Others work on {', '.join(map(printable, others))}.", err=True)
-    return BAD_INPUT if faults else TRUSTED
 
 
 @click.command()

@@ -34,6 +34,12 @@ class ExecutorsTuning:
     ending_seconds: float = tuned(
         10.0, "that an interrupted driver waits for a pool of killed processes to be put away"
     )
+    beat_seconds: float = tuned(
+        5.0, "between two signs of life of whoever works on a model or a block that others see"
+    )
+    stale_seconds: float = tuned(
+        60.0, "without a sign of life after which work is taken over: network disks lag"
+    )
     probes: int = tuned(20, "empty tasks by which the cost of sending is measured")
 
 

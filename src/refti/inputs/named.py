@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from refti.errors import ModelError, RefTIError
+from refti.inputs.as_model import as_model, is_pymc_model
 from refti.models.model import Model
 from refti.models.plain_values import find_name
 from refti.models.recipe import Recipe
@@ -17,7 +18,8 @@ from refti.models.recipe import Recipe
 def from_name(target: str) -> Model:
     """The model that FILE.py:NAME or MODULE:NAME names, or that the function of that name returns.
 
-    A file is the user's own program, and is run. Raises ModelError if there is no such model.
+    It may be a model of PyMC or Bambi too, as evidence() takes them. A file is the user's own
+    program, and is run. Raises ModelError if there is no such model.
     """
     place, _, name = target.rpartition(":")
     if not place or not name.isidentifier():
@@ -30,10 +32,12 @@ def from_name(target: str) -> Model:
         found = find_name(target)
     if callable(found) and not isinstance(found, type):
         found = _call(found, target)
+    if is_pymc_model(found):
+        found = as_model(found)
     if not isinstance(found, Model):
         raise ModelError(
-            f"{target} must be a refti.Model, or a function without arguments that returns one; "
-            f"got {type(found).__name__}."
+            f"{target} must be a refti.Model or a PyMC model, or a function without arguments that "
+            f"returns one; got {type(found).__name__}."
         )
     return found.with_recipe(Recipe(f"{__name__}:from_name", (f"{place}:{name}",)))
 
@@ -47,7 +51,7 @@ def _in_file(file: str, name: str) -> Any:
         sys.path.insert(0, folder)  # as Python does for a script, so that it finds its neighbours
     found = _call(lambda: runpy.run_path(file), file)
     if name not in found:
-        models = [key for key, value in found.items() if isinstance(value, Model)]
+        models = [k for k, v in found.items() if isinstance(v, Model) or is_pymc_model(v)]
         raise ModelError(
             f"{file} has no name {name!r}; models in it: {', '.join(models) or 'none'}."
         )

@@ -57,6 +57,10 @@ class Model:
             data, as values that JSON can hold; None where nothing but the density is known.
         notes: sentences that a reader of the evidence has to know of the model.
         quantities: what is known of draws and data beside the parameters, for the result.
+        operations: about how many operations on numbers an evaluation takes, where its maker knows
+            what the program of the density does not show; None elsewhere.
+        prior_parts: why the prior integrates to one by the way it is made, in words; empty where
+            that is not known.
     """
 
     space: Space
@@ -71,6 +75,8 @@ class Model:
     origin: Mapping[str, Any] | None
     notes: tuple[str, ...]
     quantities: Quantities
+    operations: int | None
+    prior_parts: str
 
     def __init__(
         self,
@@ -120,13 +126,17 @@ class Model:
         no_recipe: str = "it was put together from parts",
         origin: Mapping[str, Any] | None = None,
         notes: Sequence[str] = (),
+        operations: int | None = None,
+        prior_parts: str = "",
     ) -> Model:
         """The model of a space and a density on it, whatever language they come from."""
         model = object.__new__(cls)
         begin = np.zeros(len(space.coordinates)) if start is None else start
         model._assemble(space, density, prior, begin, source, rejections, limits, recipe, no_recipe)
         known = None if origin is None else MappingProxyType(dict(origin))
-        return model._changed(origin=known, notes=tuple(notes))
+        return model._changed(
+            origin=known, notes=tuple(notes), operations=operations, prior_parts=prior_parts
+        )
 
     def _assemble(
         self,
@@ -153,6 +163,8 @@ class Model:
             origin=None,
             notes=(),
             quantities=NOTHING_ELSE,
+            operations=None,
+            prior_parts="",
         )
 
     @property

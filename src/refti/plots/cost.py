@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from refti.draws.cost import StageCost, stage_cost
 from refti.plots import drawing
 from refti.plots.drawing import Columns
 from refti.results.result import Result
@@ -19,10 +19,10 @@ def cost_columns(result: Result) -> Columns:
     """The stages of a run: seconds, seconds of them spent compiling, evaluations."""
     stages = _stages(result)
     return {
-        "stage": [str(stage["stage"]) for stage in stages],
-        "seconds": [float(stage["seconds"]) for stage in stages],
-        "of which compiling": [float(stage["compile_seconds"]) for stage in stages],
-        "evaluations of the density": [int(stage["evaluations"]) for stage in stages],
+        "stage": [stage.stage for stage in stages],
+        "seconds": [stage.seconds for stage in stages],
+        "of which compiling": [stage.compile_seconds for stage in stages],
+        "evaluations of the density": [stage.evaluations for stage in stages],
     }
 
 
@@ -52,26 +52,6 @@ def cost(result: Result, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _stages(result: Result) -> list[dict[str, Any]]:
+def _stages(result: Result) -> tuple[StageCost, ...]:
     """The stages, the rounds and the ladders of all legs together."""
-    stages = result.found.get("stages")
-    if not stages:  # of an earlier version
-        whole = result.cost
-        return [
-            {
-                "stage": "the whole run",
-                "seconds": whole.seconds,
-                "compile_seconds": whole.compile_seconds,
-                "evaluations": whole.evaluations,
-            }
-        ]
-    merged: dict[str, dict[str, Any]] = {}
-    for stage in stages:
-        name = re.sub(r" of leg \d+$", "", str(stage["stage"]))
-        name = re.sub(r"^round \d+.*$", "sampling in rounds", name)
-        one = merged.setdefault(
-            name, {"stage": name, "seconds": 0.0, "compile_seconds": 0.0, "evaluations": 0}
-        )
-        for key in ("seconds", "compile_seconds", "evaluations"):
-            one[key] += stage[key]
-    return list(merged.values())
+    return result.cost.profile or (stage_cost("the whole run", result.cost),)

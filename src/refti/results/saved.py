@@ -9,7 +9,7 @@ from typing import Any
 import xarray
 
 from refti.checks.check import Check
-from refti.draws.cost import Cost
+from refti.draws.cost import read_cost
 from refti.draws.draws import Draws
 from refti.errors import StoreError
 from refti.estimators import Estimate
@@ -72,7 +72,7 @@ def _read(record: Mapping[str, Any], folder: Path) -> Evidence | LogRatio:
             for i in range(record["legs"])
         ),
         posterior=_dataset(record, folder, "posterior"),
-        cost=Cost(**record["cost"]),
+        cost=read_cost(record["cost"]),
         settings=dict(record["settings"]),
         found=dict(record["found"]),
         rungs=tuple(read_rung(parts) for parts in record["rungs"]),

@@ -22,7 +22,7 @@ from refti.coordinates.affine import Affine
 from refti.coordinates.links import Links
 from refti.coordinates.map import Map
 from refti.coordinates.power_tails import PowerTails, RadialTail
-from refti.draws.cost import Cost
+from refti.draws.cost import Cost, StageCost
 from refti.draws.support_share import SupportShare
 from refti.errors import StoreError
 from refti.factors.banded import Banded
@@ -78,6 +78,7 @@ RECORDS: dict[str, type] = {
         RunState,
         Scan,
         Searched,
+        StageCost,
         StepSize,
         Stretch,
         SupportShare,
@@ -127,6 +128,11 @@ def from_bytes(content: bytes, problem: Problem) -> Any:
             f"Expected a value of a run of this problem; got a file that holds none "
             f"({type(error).__name__}: {error})."
         ) from error
+
+
+def problem_of(content: bytes, problem: Problem) -> Problem:
+    """The problem in the coordinates that a value of `to_bytes` was written in."""
+    return _seen_through(unpack_arrays(content).get(WAY), problem)
 
 
 class _Writer:

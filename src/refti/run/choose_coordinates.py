@@ -63,7 +63,7 @@ def choose_coordinates(problem: Problem, pilot: Pilot, engine: Engine) -> Reshap
     if isinstance(pilot.rung.whitening.factor, Factor):
         return Reshaped(problem, pilot)
     (end,) = problem.ends
-    lengths = measure_families(end, pilot, engine)
+    lengths = measure_families(end, pilot, problem.settings.target_error, engine)
     own, as_it_is = min(lengths.values()), Reshaped(problem, pilot, lengths=lengths)
     is_far = own > REFERENCE_CHOICE.short
     # Chains on modes of their own do not agree, and need not where the way from them is short.

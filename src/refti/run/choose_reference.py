@@ -22,6 +22,7 @@ from refti.run.tuning import REFERENCE_CHOICE as TUNING
 from refti.sampling.engine import Engine
 from refti.sampling.evaluation import values
 from refti.sampling.exact_start import exact_draws
+from refti.sampling.score_whitening import refit_by_scores, wants_scores
 from refti.sampling.streams import GeneratorStream, KeyStream
 from refti.search.large_mode import LargeMode
 
@@ -56,7 +57,7 @@ def choose_reference(
 
     The lengths of the ways from families as measured with this pilot are given.
 
-    An estimate needs about (length / error)^2 draws. While the pilot has fewer than half of
+    An estimate needs about (length / error)^2 draws. While the pilot has fewer than a share of
     that, is short of draws for the dimension, and more of them have shortened the way from a
     reference fitted to them, it goes on: draws that shorten the way save more of them later. The
     way from the mode is the same whatever the draws, so it may not end this: it is the shortest
@@ -66,18 +67,18 @@ def choose_reference(
     of a scale's logarithm, is worth any program: there the reference's tails decide what is met.
     """
     lengths = dict(measured)
-    worth = TUNING.worth_compiling if end.leg.has_gradient else TUNING.worth_compiling_by_values
-    worth = 0.0 if is_shaped else worth
+    worth = _worth(end, is_shaped)
     best = pick_best(lengths, target_error, worth)
     most_draws = min(
         TUNING.draws_a_dimension * end.model.dim,
         TUNING.most_pilot_draws,
         TUNING.most_pilot_numbers // end.model.dim,
     )
+    share = TUNING.pilot_share_with_scores if uses_scores(end, pilot) else TUNING.pilot_share
     while (
         not pilot.is_users
         and len(pilot.draws) < most_draws
-        and len(pilot.draws) < 0.5 * (lengths[best] / target_error) ** 2
+        and len(pilot.draws) < share * (lengths[best] / target_error) ** 2
     ):
         before = _of_draws(lengths)
         pilot = continue_pilot(end, pilot, engine)
@@ -101,9 +102,13 @@ def choose_reference(
 
 
 def measure_families(
-    end: End, pilot: Pilot, engine: Engine, *, is_shaped: bool = False
+    end: End, pilot: Pilot, target_error: float, engine: Engine, *, is_shaped: bool = False
 ) -> dict[str, float]:
-    """The length of the way from each family that is worth trying."""
+    """The length of the way from each family that is worth trying.
+
+    No shaped one is where the whole way from a plain one takes fewer draws than it would have to
+    save.
+    """
     is_dense = end.model.dim <= FACTORS.densest
     is_dense &= not isinstance(pilot.rung.whitening.factor, Factor)
     plain = registry.tried_by_auto("dense" if is_dense else "high_dimension")
@@ -120,7 +125,9 @@ def measure_families(
             "each other exactly, and that the density is finite about its start."
         )
     short = TUNING.short if end.leg.has_gradient else TUNING.short_by_values
-    if is_shaped or min(lengths.values()) > short:
+    shortest = min(lengths.values())
+    may_be_taken = shortest > short and (shortest / target_error) ** 2 > _worth(end, is_shaped)
+    if is_shaped or may_be_taken:
         shaped = registry.tried_by_auto("shaped" if is_dense else "high_dimension_shaped")
         lengths |= measure_lengths(end, pilot, shaped, engine)
     return lengths
@@ -136,23 +143,55 @@ def measure_lengths(
     """
     first, second = pilot.halves()
     lengths: dict[str, float] = {}
+    base = find_base(end, pilot, first, engine)
     for family in families:
         try:
-            reference = fit_family(end, pilot, family, first, engine)
+            reference = fit_family(end, pilot, family, first, engine, base)
         except ReferenceFitError:
             continue
         lengths[family] = measure_length(end, reference, second, engine)
     return lengths
 
 
-def fit_family(end: End, pilot: Pilot, family: str, draws: np.ndarray, engine: Engine) -> Reference:
-    """The family's member for these draws."""
+def uses_scores(end: End, pilot: Pilot) -> bool:
+    """Whether references are fitted to gradients at draws as well."""
+    one_hill = not pilot.on_separate_modes
+    is_dense = not isinstance(pilot.rung.whitening.factor, Factor)
+    return end.leg.has_gradient and is_dense and wants_scores(end.model.dim) and one_hill
+
+
+def find_base(end: End, pilot: Pilot, draws: np.ndarray, engine: Engine) -> np.ndarray | Factor:
+    """A factor that makes the posterior about round, by draws[n, dim] and the scores there.
+
+    A covariance that is shrunk towards it needs far fewer draws. In a few dimensions, and where
+    modes lie apart, it is the factor that chains are whitened by.
+    """
+    current = pilot.rung.whitening
+    known = on_host(current.factor)
+    if not uses_scores(end, pilot):
+        return known
+    picks = np.linspace(0, len(draws) - 1, min(len(draws), TUNING.most_scores)).astype(int)
+    values_there, scores = end.evaluate_by(engine)(draws[picks])
+    inside = np.isfinite(values_there)
+    found = refit_by_scores(current, draws[picks][None, inside], scores[None, inside])
+    return known if found is None else np.asarray(found.factor)
+
+
+def fit_family(
+    end: End,
+    pilot: Pilot,
+    family: str,
+    draws: np.ndarray,
+    engine: Engine,
+    base: np.ndarray | Factor | None = None,
+) -> Reference:
+    """The family's member for these draws; the base is found if it is not given."""
     inputs = FitInputs(
         model=end.model,
         evaluate=end.evaluate_by(engine),
         mode=pilot.modes.mode,
         draws=draws,
-        base=on_host(pilot.rung.whitening.factor),
+        base=find_base(end, pilot, draws, engine) if base is None else base,
         peaks=pilot.modes.peaks if pilot.on_separate_modes else None,
         peak_factors=pilot.modes.factors if pilot.on_separate_modes else None,
         peak_masses=pilot.modes.log_masses if pilot.on_separate_modes else None,
@@ -187,6 +226,13 @@ def pick_best(lengths: Mapping[str, float], target_error: float, worth: float) -
     better = min(lengths, key=lengths.__getitem__)
     saved = (lengths[best] ** 2 - lengths[better] ** 2) / target_error**2
     return better if saved > worth else best
+
+
+def _worth(end: End, is_shaped: bool) -> float:
+    """How many draws a shaped family must save to be taken."""
+    if is_shaped:
+        return 0.0
+    return TUNING.worth_compiling if end.leg.has_gradient else TUNING.worth_compiling_by_values
 
 
 def _of_draws(lengths: Mapping[str, float]) -> dict[str, float]:

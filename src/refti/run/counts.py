@@ -60,13 +60,14 @@ class Counting:
 
     def tally(self) -> dict[str, Any]:
         """What a process that goes on with this run cannot see for itself."""
-        spent = self._meter.spent
+        spent = self._meter.spent - spent_before(self._earlier)
         new = next((found for found in self._new() if found is not None), None)
         on_path = 0 if self._plan is None else self._now().stopped - self._plan.stopped
         return {
-            "seconds": spent.seconds - spent_before(self._earlier).seconds,
-            "compile_seconds": spent.compile_seconds - spent_before(self._earlier).compile_seconds,
-            "programs": spent.programs - spent_before(self._earlier).programs,
+            "seconds": spent.seconds,
+            "compile_seconds": spent.compile_seconds,
+            "trace_seconds": spent.trace_seconds,
+            "programs": spent.programs,
             "stopped_on_path": on_path,
             "rejected": None if new is None else new.record(),
         }
@@ -83,7 +84,9 @@ class Counting:
 def spent_before(earlier: Iterable[Mapping[str, Any]]) -> Cost:
     """The time that processes took which worked on a run before; its evaluations count anew."""
     tallies = list(earlier)
-    seconds, compiling = (
-        sum(float(one.get(name, 0.0)) for one in tallies) for name in ("seconds", "compile_seconds")
+    seconds, compiling, tracing = (
+        sum(float(one.get(name, 0.0)) for one in tallies)
+        for name in ("seconds", "compile_seconds", "trace_seconds")
     )
-    return Cost(0, 0, seconds, compiling, sum(int(one.get("programs", 0)) for one in tallies))
+    programs = sum(int(one.get("programs", 0)) for one in tallies)
+    return Cost(0, 0, seconds, compiling, programs, tracing)

@@ -9,13 +9,13 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
+from refti.inputs.as_model import as_model
 from refti.inputs.posterior.formats import Posterior
 from refti.inputs.posterior.unconstrain import unconstrain_draws
 from refti.models.model import Model
 from refti.progress import Progress
 from refti.references.registry import FAMILIES
 from refti.results.result import Evidence, LogRatio
-from refti.run.as_model import as_model
 from refti.run.one_run import find_result
 from refti.run.problem import Problem
 from refti.run.settings import EstimatorName, PathName, ReferenceLike, Settings

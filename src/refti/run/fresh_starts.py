@@ -54,11 +54,13 @@ def _draw_fresh(leg: LegState, engine: Engine) -> np.ndarray:
     start = np.asarray(engine.meter.call(exact_draws, leg.leg.start, key, engine.chains))
     rung = move_chains(leg.leg, leg.rungs[-1], keep_inside(leg.leg, start, engine), engine)
     drawn = []
-    for block in range(TUNING.blocks):
+    # Trajectories that are longer settle in fewer of them.
+    blocks = max(TUNING.fewest_blocks, round(TUNING.blocks / rung.stretch))
+    for block in range(blocks):
         key = engine.key(KeyStream.FRESH_DRAWS, block)
         rung, trace, _ = advance(leg.leg, rung, key, engine)
         drawn.append(np.asarray(trace.x))
-    return np.concatenate(drawn[TUNING.blocks_to_settle :], axis=1)
+    return np.concatenate(drawn[round(TUNING.share_to_settle * blocks) :], axis=1)
 
 
 def _last_draws(leg: LegState, count: int) -> np.ndarray:

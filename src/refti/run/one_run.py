@@ -15,6 +15,7 @@ from refti.checks.ended import Ended
 from refti.checks.of_run import check_end, check_prior_integral
 from refti.draws.cost import Budget
 from refti.errors import StoppedEarlyError
+from refti.importing import seconds_importing
 from refti.models.batching import may_run_side_by_side
 from refti.progress import Progress
 from refti.results.result import Evidence, LogRatio
@@ -34,7 +35,7 @@ from refti.run.problem import Problem
 from refti.run.rounds import RunState, run_rounds
 from refti.run.shown import draw_reference, name_shown
 from refti.run.spread_blocks import spreading
-from refti.run.stages import StageClock
+from refti.run.stages import StageClock, plain_stages
 from refti.run.store.kept_run import open_run
 from refti.run.store.memory import NoStore, StoreMemory
 from refti.run.witness import second_estimate
@@ -90,6 +91,7 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
         engine = replace(engine, chains=pilot.chains, kernel=kernel, memory=memory.about(seen))
         state = run_rounds(replace(state, usage=meter.spent), engine)
         counting.sampled()
+        clock.begin("checking")
         drawn = draw_posterior(state, engine)
         fresh = compare_fresh_starts(state, engine)
         reference = draw_reference(state, engine)
@@ -99,14 +101,17 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
     groups = gather_groups(problem.given[0], seen.own_points(drawn), meter)
     beside = _look_beside(problem, state, points, meter, memory, clock)
     shown, found = name_shown(state, reference)
-    found |= told_by_models(problem, counting.rejected) | beside.found
+    told = told_by_models(problem, counting.rejected)
+    notes = [*told.get("notes", ()), *beside.found.get("notes", ())]
+    found |= told | beside.found | ({"notes": notes} if notes else {})
     ended = beside.ended
-    found |= {"stages": clock.record(), "ended": None if ended is None else ended.value}
+    stages = clock.costs()
+    found |= {"stages": plain_stages(stages), "ended": None if ended is None else ended.value}
     return build_result(
         state,
         checks=[check_end(ended, spent_budget(settings, meter)), *checks, *beside.checks],
         groups=groups,
-        cost=meter.spent,
+        cost=replace(meter.spent, stages=stages, import_seconds=seconds_importing()),
         found=found,
         reference=shown,
     )
@@ -139,7 +144,10 @@ def _look_beside(
         try:
             integral = integrate_prior(problem, meter, partial(_run_alone, memory, "prior"))
             why_not = spent_budget(settings, meter) if meter.exhausted else ""
-            checks.append(check_prior_integral(integral, problem.given[0].source, why_not))
+            parts = problem.given[0].prior_parts
+            checks.append(check_prior_integral(integral, problem.given[0].source, why_not, parts))
+            if parts and not np.isfinite(integral.value):
+                found["notes"] = [f"the prior was not integrated as a whole: {parts}"]
         except KeyboardInterrupt:
             ended = Ended.INTERRUPTED
     if settings.witness:
@@ -167,14 +175,14 @@ def _explore(problem: Problem, engine: Engine) -> RunState:
             for index, end in enumerate(problem.ends)
         ]
         engine = replace(engine, chains=pilots[0].chains)
-        stage = "choosing coordinates and the reference"
+        stage = "choosing the reference"
         engine.report(stage, 0, 1)
         if is_cut_up(problem, pilots[0], engine):
             engine, pilots[0] = choose_kernel(problem, pilots[0], engine)
             return RunState(problem, make_plan(problem, pilots, engine))
         reshaped = choose_coordinates(problem, pilots[0], engine)
         pilots[0] = replace(reshaped.pilot, judged=pilots[0].judged)
-        plan = make_plan(reshaped.problem, pilots, engine)
+        plan = make_plan(reshaped.problem, pilots, engine, reshaped.lengths)
         return RunState(reshaped.problem, replace(plan, coordinates=reshaped.reason))
     except OutOfBudgetError:
         raise StoppedEarlyError(

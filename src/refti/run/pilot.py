@@ -12,7 +12,7 @@ from refti.draws import autocorrelation
 from refti.factors.either import out_rows
 from refti.factors.factor import Factor
 from refti.models.model import ValueAndGradient
-from refti.run.flattened import explore_flattened
+from refti.run.mode_search import search_modes
 from refti.run.problem import End, Problem
 from refti.run.tuning import KERNEL_CHOICE, PILOT, USERS_DRAWS
 from refti.run.users_draws import (
@@ -21,7 +21,6 @@ from refti.run.users_draws import (
     require_likeness,
     require_spread,
 )
-from refti.run.wide_densities import wide_densities
 from refti.sampling.block import Rung
 from refti.sampling.engine import Engine
 from refti.sampling.rung import advance, place_chains, warm_up
@@ -30,13 +29,9 @@ from refti.sampling.tuning import TUNING as SAMPLING
 from refti.sampling.whitening import whitening, whitening_of
 from refti.search.large_mode import LargeMode
 from refti.search.mode import Mode, log_mass_within
-from refti.search.modes import find_modes
-from refti.search.modes_by_values import find_modes_by_values
 from refti.search.peaks import Modes
 from refti.search.preflight import preflight
-from refti.search.proper import require_finite_parameters, require_proper
 from refti.search.ridge import mass_falls_towards
-from refti.search.searched import evaluations_of
 from refti.search.spread import curb_spread
 from refti.search.tuning import TUNING as SEARCH
 
@@ -161,7 +156,7 @@ def search_alone(problem: Problem, end: End, engine: Engine) -> Modes:
     evaluate = end.evaluate_by(engine)
     rng = engine.generator(GeneratorStream.PREFLIGHT, int(1 - end.lam))
     starts = preflight(end.model, evaluate, rng, problem.posterior_draws)
-    return _search_modes(problem, end, evaluate, starts, engine)
+    return search_modes(problem, end, evaluate, starts, engine)
 
 
 def continue_pilot(end: End, pilot: Pilot, engine: Engine) -> Pilot:
@@ -174,29 +169,6 @@ def continue_pilot(end: End, pilot: Pilot, engine: Engine) -> Pilot:
         x=np.concatenate([pilot.x, more.x], axis=1),
         log_density=np.concatenate([pilot.log_density, more.log_density], axis=1),
     )
-
-
-def _search_modes(
-    problem: Problem, end: End, evaluate: ValueAndGradient, starts: np.ndarray, engine: Engine
-) -> Modes:
-    """The modes, after the density was seen to fall away from them."""
-    engine.report("finding the modes", 0, 1)
-    spent = engine.meter.spent.evaluations
-    if end.leg.has_gradient:
-        rng = engine.generator(GeneratorStream.WANDERERS, int(1 - end.lam))
-        density, prior = wide_densities(end, evaluate, engine)
-        most = evaluations_of(problem.settings.search, end.model.dim)
-        if isinstance(problem.settings.search, str) and problem.judged_alone.agree:
-            most = round(USERS_DRAWS.search_share * most)
-        modes = find_modes(density, starts, rng, evaluations=most, prior=prior)
-    else:
-        modes = find_modes_by_values(evaluate, starts, partial(explore_flattened, end, engine))
-        modes = modes.after(engine.meter.spent.evaluations - spent)
-    rng = engine.generator(GeneratorStream.PROPER_AXES, int(1 - end.lam))
-    require_proper(end.model, evaluate, modes.mode, rng)
-    require_finite_parameters(end.model, modes.mode)
-    engine.report("finding the modes", 1, 1)
-    return modes
 
 
 def _find_rung(

@@ -66,7 +66,7 @@ def make_plan(
     if first == "auto":
         target, is_shaped = problem.settings.target_error, problem.way is not None
         if lengths is None:
-            lengths = measure_families(end, pilot, engine, is_shaped=is_shaped)
+            lengths = measure_families(end, pilot, target, engine, is_shaped=is_shaped)
         choice, longer = choose_reference(end, pilot, target, engine, lengths, is_shaped=is_shaped)
     elif isinstance(first, str):
         fitted = fit_family(end, pilot, first, pilot.draws, engine)

@@ -1,7 +1,8 @@
 """Rounds: a run as a value, and the function that takes it one round further.
 
-Every round samples as long as all before it, until the estimate will do, nothing more can be
-mended, or the budget is spent. Every decision is a function of the state alone.
+Every round samples for as long as it takes at the rate so far, but no longer than all before it,
+until the estimate will do, nothing more can be mended, or the budget is spent. Every decision is a
+function of the state alone.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from refti.run.choose_reference import fit_family, measure_length
 from refti.run.conclude import Conclusion, conclude
 from refti.run.plan import Plan
 from refti.run.problem import Problem
+from refti.run.round_length import length_after_refit, next_length
 from refti.run.tuning import PILOT, REFERENCE_CHOICE, ROUNDS
 from refti.sampling.block import Rung, positions
 from refti.sampling.engine import Engine
@@ -35,6 +37,7 @@ from refti.sampling.leg import LegState, choose_leaps, scan
 from refti.sampling.leg_sample import collect
 from refti.sampling.metering import OutOfBudgetError
 from refti.sampling.rung import move_chains, place_chains, warm_up
+from refti.sampling.score_whitening import wants_scores
 from refti.sampling.streams import GeneratorStream, KeyStream
 from refti.sampling.whitening import whitening_of
 
@@ -48,6 +51,7 @@ class RunState:
         plan: the path, and where chains on it set out.
         legs: the chains and draws of every leg; none until the ladders are built.
         rounds: how many were made.
+        scans_wanted: of every leg, when the next round ends.
         rounds_adapted: after how many of them the chains or the reference were adapted.
         refits: how often the reference was fitted anew.
         usage: what was spent so far.
@@ -60,6 +64,7 @@ class RunState:
     plan: Plan
     legs: tuple[LegState, ...] = ()
     rounds: int = 0
+    scans_wanted: int = ROUNDS.first_round
     rounds_adapted: int = 0
     refits: int = 0
     usage: Cost = NOTHING
@@ -149,14 +154,15 @@ def _steps_of_round(state: RunState, engine: Engine) -> Iterator[RunState]:
     finished = is_enough(state)
     if not finished:
         engine.report(Stage(f"round {state.rounds}", _so_far(state)), total, total)
+        state = replace(state, scans_wanted=next_length(total, state.conclusion.checks))
     yield replace(state, finished=finished)
 
 
 def build_ladders(state: RunState, engine: Engine) -> tuple[LegState, ...]:
     """The legs of the plan with their rungs, warmed up."""
+    engine.report("building the ladder", 0, 1)
     settings, path = state.problem.settings, state.plan.path
-    usual = ROUNDS.warmup_beside if path.has_gradient else ROUNDS.warmup_beside_by_values
-    warmup = usual if settings.warmup is None else settings.warmup
+    warmup = _warmup_beside(state) if settings.warmup is None else settings.warmup
     before = () if state.earlier is None else state.earlier.legs
     made = max((leg.scans_made for leg in before), default=0)
     legs = []
@@ -170,6 +176,14 @@ def build_ladders(state: RunState, engine: Engine) -> tuple[LegState, ...]:
             built = insert_rungs(built, between, engine, warmup)
         legs.append(built)
     return tuple(legs)
+
+
+def _warmup_beside(state: RunState) -> int:
+    """Iterations of chains begun where those of the next rung stand."""
+    if not state.plan.path.has_gradient:
+        return ROUNDS.warmup_beside_by_values
+    by_scores = wants_scores(state.problem.model.dim)
+    return ROUNDS.warmup_beside_by_scores if by_scores else ROUNDS.warmup_beside
 
 
 def _leaps_at_once(state: RunState) -> bool:
@@ -193,7 +207,7 @@ def is_enough(state: RunState) -> bool:
     mended = all(
         check.mended_by_draws or (check.name == "divergences" and may_shorten) for check in failed
     )
-    if not failed or not mended or state.rounds >= ROUNDS.rounds:
+    if not failed or not mended or state.scans_wanted >= ROUNDS.most_scans:
         return True
     return state.rounds >= ROUNDS.rounds_before_giving_up and is_beyond_budget(state)
 
@@ -214,13 +228,15 @@ def evaluations_wanted(state: RunState) -> float:
 def refit_reference(state: RunState, engine: Engine) -> Plan | None:
     """The plan with a reference fitted to all draws of the posterior so far, if that is better.
 
-    It is where the ladder has more than two rungs, the draws have at least doubled, and the way
-    from a reference fitted to the first half of them to the second half is that much shorter. The
-    estimate then begins anew: draws that a reference was fitted to have no part in an estimate
-    that starts from it.
+    It is where the ladder has more than two rungs, the draws have at least doubled and are to
+    double again, and the way from a reference fitted to the first half of them to the second half
+    is that much shorter. The estimate then begins anew: draws that a reference was fitted to have
+    no part in an estimate that starts from it.
     """
     plan, leg = state.plan, state.legs[-1]
     if plan.choice is None or len(state.legs) > 1 or len(leg.lambdas) < 3:
+        return None
+    if state.scans_wanted < ROUNDS.most_growth * len(leg.scans):
         return None
     points = np.concatenate([scan.end_points for scan in leg.scans], axis=1)
     middle, dim = points.shape[1] // 2, points.shape[2]
@@ -257,7 +273,14 @@ def _adapt(state: RunState, engine: Engine) -> RunState:
     plan = engine.recall(f"refit {state.rounds}", partial(refit_reference, state, engine))
     if plan is not None:
         state = _spend(state, engine)
-        return replace(state, plan=plan, legs=(), refits=state.refits + 1, earlier=state)
+        return replace(
+            state,
+            plan=plan,
+            legs=(),
+            scans_wanted=_length_after_refit(state),
+            refits=state.refits + 1,
+            earlier=state,
+        )
     legs = tuple(choose_leaps(shorten_diverging_steps(allocate_moves(leg))) for leg in state.legs)
     return _spend(state, engine, legs=legs)
 
@@ -276,11 +299,15 @@ def _last_rung(state: RunState, index: int, engine: Engine) -> Rung:
 
 
 def _scans_of_round(state: RunState) -> int:
-    """As many scans again as were made so far, or as many as were asked for."""
+    """How many scans every leg has when the round ends."""
     kept = state.problem.settings.kept
-    if kept is None:
-        return ROUNDS.first_round * 2**state.rounds
-    return -(-kept // state.problem.block_length)
+    return state.scans_wanted if kept is None else -(-kept // state.problem.block_length)
+
+
+def _length_after_refit(state: RunState) -> int:
+    settings = state.problem.settings
+    error = state.conclusion.estimates[settings.estimator].error
+    return length_after_refit(len(state.legs[-1].scans), error, settings.target_error)
 
 
 def _replace_leg(state: RunState, leg: LegState, engine: Engine) -> RunState:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from refti.draws.cost import NOTHING, Cost
+from refti.draws.cost import NOTHING, Cost, StageCost, stage_cost
 from refti.progress import Progress
 from refti.sampling.metering import Meter
 
@@ -37,30 +38,37 @@ class StageClock:
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Notes what was spent since the last report, and passes this one on."""
         name = str(stage)
-        self._charge(self._stage if done == 0 else name)
-        self._stage, self._begins = name, done == 0
+        if done == 0:
+            self.begin(name)
+        else:
+            self._charge(name)
+            self._stage, self._begins = name, False
         self.listener(stage, done, total)
 
-    def record(self) -> list[dict[str, Any]]:
-        """The stages in the order in which they began, as plain values."""
+    def begin(self, stage: str) -> None:
+        """Notes that a stage begins, without a word to the listener, who may not interrupt it."""
+        self._charge(self._stage)
+        self._stage, self._begins = stage, True
+
+    def costs(self) -> tuple[StageCost, ...]:
+        """What each stage took, in the order in which they began."""
         self._charge(self._stage if self._begins else "checking")
-        return [
-            {
-                "stage": stage,
-                "seconds": cost.seconds,
-                "compile_seconds": cost.compile_seconds,
-                "evaluations": cost.evaluations,
-            }
-            for stage, cost in self.stages.items()
-        ]
+        return tuple(stage_cost(name, cost) for name, cost in self.stages.items())
 
     def _charge(self, stage: str) -> None:
         spent = self.meter.spent
-        before, self._seen = self._seen, spent
-        self.stages[stage] = self.stages.get(stage, NOTHING) + Cost(
-            spent.gradient_evaluations - before.gradient_evaluations,
-            spent.density_evaluations - before.density_evaluations,
-            spent.seconds - before.seconds,
-            spent.compile_seconds - before.compile_seconds,
-            spent.programs - before.programs,
-        )
+        self.stages[stage] = self.stages.get(stage, NOTHING) + (spent - self._seen)
+        self._seen = spent
+
+
+def plain_stages(stages: Iterable[StageCost]) -> list[dict[str, Any]]:
+    """The stages as plain values, as `result.found` has them."""
+    return [
+        {
+            "stage": stage.stage,
+            "seconds": stage.seconds,
+            "compile_seconds": stage.compile_seconds,
+            "evaluations": stage.evaluations,
+        }
+        for stage in stages
+    ]

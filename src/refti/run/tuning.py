@@ -104,11 +104,20 @@ class ReferenceChoiceTuning:
     )
     short_by_values: float = tuned(0.6, "the same where evaluations are dear and programs are not")
     worth_compiling: float = tuned(
-        400, "draws that a shaped family must save, for it has programs to compile"
+        1000, "draws that a shaped family must save, for it has programs to compile"
     )
     worth_compiling_by_values: float = tuned(50, "the same where evaluations are dear")
+    pilot_share: float = tuned(
+        0.5, "of the draws that an estimate is going to need, below which the pilot goes on"
+    )
+    pilot_share_with_scores: float = tuned(
+        0.15, "the same where gradients at the draws tell of the covariance too: more add little"
+    )
     draws_a_dimension: int = tuned(
         50, "of the pilot, beyond which a covariance hardly gains by more"
+    )
+    most_scores: int = tuned(
+        4000, "gradients at draws, beyond which a base for a covariance hardly gains by more"
     )
     most_pilot_draws: int = tuned(20_000, "beyond which draws are better spent on the estimate")
     most_pilot_numbers: int = tuned(
@@ -126,9 +135,19 @@ class RoundsTuning:
     """How sampling goes on, and when it ends."""
 
     warmup_beside: int = tuned(150, "iterations of chains begun where those of the next rung stand")
+    warmup_beside_by_scores: int = tuned(
+        100, "the same where gradients at draws tell the coordinates, which few draws then do"
+    )
     warmup_beside_by_values: int = tuned(50, "the same where evaluations are dear")
-    first_round: int = tuned(4, "scans; every round makes as many again as were made so far")
-    rounds: int = tuned(10, "at most: 2,048 scans of every leg")
+    first_round: int = tuned(4, "scans, by which the rate is first known")
+    least_growth: float = tuned(
+        1.25, "times the scans so far, after any round: a look after every scan would find a dip"
+    )
+    most_growth: float = tuned(2.0, "times the scans so far, however far the target")
+    aim: float = tuned(
+        0.9, "of the target error that a round is planned for: its own error is a tenth or so"
+    )
+    most_scans: int = tuned(2048, "of every leg, after which a run ends")
     most_moves: int = tuned(8, "iterations for each draw that is kept")
     rounds_to_shorten_steps: int = tuned(4, "in which divergences may be mended by shorter steps")
     rounds_before_giving_up: int = tuned(
@@ -149,8 +168,11 @@ class FreshStartsTuning:
     mixed: float = tuned(
         0.2, "share of exchanges made by every pair of rungs, above which they are mixed already"
     )
-    blocks: int = tuned(8, "that the fresh chains make …")
-    blocks_to_settle: int = tuned(4, "… of which the first are not looked at")
+    blocks: int = tuned(
+        8, "that the fresh chains make, fewer where their trajectories are longer …"
+    )
+    fewest_blocks: int = tuned(4, "… but this many at the least …")
+    share_to_settle: float = tuned(0.5, "… of which the first are not looked at")
 
 
 @dataclass(frozen=True)
@@ -187,6 +209,18 @@ class SpreadTuning:
         0.2, "of a block: below, a whole run takes less than processes take to start and compile"
     )
     worth: float = tuned(10.0, "times what sending costs that a block must cost, to be sent")
+
+
+@dataclass(frozen=True)
+class SharingTuning:
+    """When the blocks of a run are on offer to processes that were told to make the same run."""
+
+    least_seconds: float = tuned(
+        0.3, "of a block: to offer, claim and write one takes about a hundredth of a second"
+    )
+    look_again: float = tuned(0.02, "seconds between two looks at whether a block is there")
+    look_for_helpers: float = tuned(1.0, "seconds between two looks at who helps")
+    on_offer: int = tuned(16, "blocks at once, for each of which a thread waits")
 
 
 @dataclass(frozen=True)
@@ -236,6 +270,7 @@ FRESH_STARTS = FreshStartsTuning()
 WITNESS = WitnessTuning()
 STORE = StoreTuning()
 SPREAD = SpreadTuning()
+SHARING = SharingTuning()
 USERS_DRAWS = UsersDrawsTuning()
 GROUPS = GroupsTuning()
 SHOWN = ShownTuning()

@@ -36,6 +36,7 @@ class Rung:
         moves: iterations for each draw that is kept.
         most_steps: that one trajectory may have.
         leaping: whether draws of the leg's start are tried after every iteration.
+        stretch: times the usual length that trajectories have.
     """
 
     lam: float
@@ -47,6 +48,7 @@ class Rung:
     moves: int = 1
     most_steps: int = TUNING.most_steps
     leaping: bool = False
+    stretch: float = 1.0
 
 
 Points = Literal["all", "kept", "last"]
@@ -74,7 +76,14 @@ def run_block(
 ) -> Block:
     """The rung after so many iterations for each of the keys."""
     kernel, density = KERNELS[rung.kernel], RungDensity(leg, rung.lam, rung.whitening)
-    wanted = Iterations(iterations, rung.most_steps, rung.target_acceptance, adapting, rung.leaping)
+    wanted = Iterations(
+        iterations,
+        rung.most_steps,
+        rung.target_acceptance,
+        adapting,
+        rung.leaping,
+        rung.stretch,
+    )
     part = meter.of_a_part()
     state, step_size, traces = rung.state, rung.step_size, []
     for key in keys:

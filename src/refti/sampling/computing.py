@@ -1,4 +1,4 @@
-"""The scope in which refti computes: 64-bit numbers and one BLAS thread, and as before outside."""
+"""The scope in which refti computes: 64 bits, one BLAS thread, kept programs; as before outside."""
 
 from __future__ import annotations
 
@@ -10,15 +10,17 @@ import jax
 import threadpoolctl
 from threadpoolctl import threadpool_limits
 
+from refti.sampling.kept_programs import KEPT_PROGRAMS
+
 
 @contextmanager
 def computing() -> Iterator[None]:
     """The scope of a run; global settings are as they were when it is left.
 
     The matrices here are small, for which BLAS threads cost more than they bring, and the bits of
-    a Cholesky factor depend on their number.
+    a Cholesky factor depend on their number. What is compiled within is kept for other processes.
     """
-    with jax.enable_x64(True), _ONE_BLAS_THREAD:
+    with jax.enable_x64(True), _ONE_BLAS_THREAD, KEPT_PROGRAMS:
         yield
 
 

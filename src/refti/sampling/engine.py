@@ -100,7 +100,14 @@ class Engine:
                 return work(item)
 
         todo = list(items)
-        return [work(todo[0])] if len(todo) == 1 else list(self.pool.map(in_thread, todo))
+        if len(todo) == 1:
+            return [work(todo[0])]
+        threads = min(len(todo), self.memory.workers)
+        if threads <= self.pool._max_workers:
+            return list(self.pool.map(in_thread, todo))
+        # Processes that help may come at any time, and a thread waits for each block they make.
+        with ThreadPoolExecutor(threads, thread_name_prefix=SIDE_BY_SIDE) as larger:
+            return list(larger.map(in_thread, todo))
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from refti.models.density import Density, OutOfTimeError, ValueOnlyDensity
 from refti.models.model import ValueAndGradient
 from refti.paths.path import Leg
 from refti.references.base import Reference
-from refti.sampling.kernels.gradient_kernel import evaluate_chains
+from refti.sampling.kernels.gradient_kernel import evaluate_chains, on_leg
 from refti.sampling.metering import Meter, OutOfBudgetError
 from refti.sampling.tuning import TUNING
 from refti.sampling.whitening import identity
@@ -22,7 +22,7 @@ def value_and_gradient(leg: Leg, lam: float, chains: int, meter: Meter) -> Value
     Points are handed over in the shape of the chains, so that no other program is compiled. The
     gradient of a leg that has none is NaN.
     """
-    at = jnp.asarray(lam)
+    at = on_leg(lam)
 
     def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         count, dim = x.shape

@@ -50,6 +50,8 @@ def refine_ladder(state: LegState, engine: Engine, warmup: int) -> LegState:
     for index in range(TUNING.passes):
         for _ in range(TUNING.probes):
             state = scan(state, engine)
+            if collect(state).draws.overlap().min() < TUNING.surely_far_apart:
+                break
         state = choose_leaps(state)
         room = TUNING.most_rungs - len(state.lambdas)
         missing = missing_rungs(collect(state).draws)[:room]

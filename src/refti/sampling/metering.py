@@ -11,6 +11,7 @@ from refti.draws.cost import NOTHING, Budget, Cost
 from refti.interruption import end_if_asked
 from refti.models.compiled import Compiled
 from refti.progress import compiling
+from refti.sampling.building import built
 from refti.sampling.evaluation_cache import EvaluationCache
 
 
@@ -29,7 +30,7 @@ class Meter:
     def __init__(self, budget: Budget | None = None, *, spent: Cost = NOTHING) -> None:
         self.budget = Budget() if budget is None else budget
         self.cache = EvaluationCache()
-        self._begun = time.perf_counter()
+        self._begun, self._built = time.perf_counter(), built()
         self._spent = spent
         self._lock = Lock()
         self._whole: Meter | None = None
@@ -58,17 +59,17 @@ class Meter:
             part = part._whole
 
     def call(self, program: Any, *arguments: Any, **options: Any) -> Any:
-        """The program's result; the call's time counts as compiling if it built a new one."""
+        """The result of a program, which is counted if it had to be built."""
         end_if_asked()
         if self._root.exhausted:
             raise OutOfBudgetError
         if isinstance(program, Compiled):
             program = program.program_for(arguments[0])
-        known, begun = program._cache_size(), time.perf_counter()
+        known = program._cache_size()
         with compiling() if known == 0 else nullcontext():
             result = program(*arguments, **options)
         if program._cache_size() > known:
-            self._add(Cost(0, 0, 0.0, time.perf_counter() - begun, 1))
+            self._add(Cost(0, 0, 0.0, 0.0, 1))
         return result
 
     @property
@@ -87,7 +88,11 @@ class Meter:
     @property
     def spent(self) -> Cost:
         """What was spent so far."""
-        return self._spent + Cost(0, 0, time.perf_counter() - self._begun, 0.0, 0)
+        since, now = self._built, built()
+        building = now.seconds - since.seconds
+        tracing = building - (now.compile_seconds - since.compile_seconds)
+        seconds = time.perf_counter() - self._begun
+        return self._spent + Cost(0, 0, seconds, building, 0, max(0.0, tracing))
 
     @property
     def _root(self) -> Meter:

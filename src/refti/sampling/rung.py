@@ -8,11 +8,14 @@ from dataclasses import replace
 import jax
 import numpy as np
 
+from refti.draws import autocorrelation
 from refti.paths.path import Leg
 from refti.sampling.block import Block, Rung
 from refti.sampling.engine import Engine
+from refti.sampling.evaluation import value_and_gradient
 from refti.sampling.kernels.base import RungDensity, Trace
 from refti.sampling.kernels.step_size import fresh_step_size, shorten
+from refti.sampling.score_whitening import refit_by_scores, wants_scores
 from refti.sampling.tuning import TUNING
 from refti.sampling.whitening import Whitening, refit
 
@@ -82,25 +85,55 @@ def warm_up(
             # The very first steps are guesses, and may well diverge.
             diverging = np.mean([part.divergent for part in window]) > TUNING.few_divergences
             target = rung.target_acceptance
-            most_steps = rung.most_steps
+            # Before the last window draws drift, which looks as if they were slow.
+            is_last = index + 1 == max(refits)
+            most_steps, stretch = rung.most_steps, _stretch(rung, window) if is_last else 1.0
             rung = place_chains(
                 leg,
                 rung.lam,
                 np.asarray(trace.x[:, -1]),
-                refit(
-                    rung.whitening,
-                    np.concatenate([part.x for part in window], axis=1),
-                    on_separate_modes=on_separate_modes,
-                ),
+                _refit(leg, rung, window, engine, on_separate_modes=on_separate_modes),
                 engine,
                 step_size=None if rung.step_size is None else rung.step_size.value,
                 target_acceptance=0.5 + 0.5 * target if index > 0 and diverging else target,
             )
-            rung = replace(rung, most_steps=most_steps)
+            rung = replace(rung, most_steps=most_steps, stretch=stretch)
             window = []
         if stage is not None:
             engine.report(stage, index + 1, blocks)
     return rung
+
+
+def _refit(
+    leg: Leg, rung: Rung, window: list[Trace], engine: Engine, *, on_separate_modes: bool
+) -> Whitening:
+    """The whitening of a window's draws, and of the scores there where these are worth it."""
+    x = np.concatenate([part.x for part in window], axis=1)
+    found = None
+    if engine.kernel.needs_gradient and wants_scores(x.shape[2]):
+        evaluate = value_and_gradient(leg, rung.lam, engine.chains, engine.meter)
+        _, scores = evaluate(x.reshape(-1, x.shape[2]))
+        found = refit_by_scores(rung.whitening, x, scores, on_separate_modes=on_separate_modes)
+    return found or refit(rung.whitening, x, on_separate_modes=on_separate_modes)
+
+
+def _stretch(rung: Rung, window: list[Trace]) -> float:
+    """How long trajectories are to be, by how slowly the log density changed in a window."""
+    if rung.step_size is None or not wants_scores(window[0].x.shape[2]):
+        return rung.stretch
+    series = np.concatenate([part.log_density for part in window], axis=1)
+    time = series.size / max(float(autocorrelation.effective_sample_size(series)), 1.0)
+    return stretched(rung.stretch, time)
+
+
+def stretched(stretch: float, time: float) -> float:
+    """The stretch of trajectories where draws of the present one take that time to be forgotten.
+
+    While a trajectory is short beside the widest direction, the time falls with the square of its
+    length; once it is not, longer ones only cost.
+    """
+    wanted = stretch * np.sqrt(time / TUNING.forgotten_after)
+    return float(np.clip(wanted, 1.0, TUNING.most_stretched))
 
 
 def _refit_after(blocks: int) -> Iterator[int]:

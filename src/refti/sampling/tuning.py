@@ -16,6 +16,12 @@ class SamplingTuning:
     trajectory_length: float = tuned(
         np.pi / 2, "a quarter turn, which forgets the start on a standard normal"
     )
+    forgotten_after: float = tuned(
+        2.0, "draws, in which the log density of a round density is forgotten: 1.4, with some room"
+    )
+    most_stretched: float = tuned(
+        4.0, "times that length, in more dimensions than a few, where some directions stay wide"
+    )
     target_acceptance: float = tuned(0.85, "the share of moves accepted that steps are adapted to")
     largest_step: float = tuned(
         0.7,
@@ -42,7 +48,17 @@ class SamplingTuning:
     least_leaps: float = tuned(
         0.05, "share of leaps taken, below which they are not worth an evaluation each"
     )
+    scores_from: int = tuned(
+        21,
+        "dimensions from which chains are whitened by gradients at draws as well: of the 208 of a "
+        "COVID-19 model 1,000 draws then tell as much as tens of thousands; in a few dimensions "
+        "draws alone do, and rings and ridges need the spread of the whole",
+    )
+    scores_up_to: int = tuned(1500, "beyond which their dense matrices take too long")
     probes: int = tuned(2, "scans between two looks at the ladder")
+    surely_far_apart: float = tuned(
+        0.1, "overlap of neighbours after one scan, below which no second is needed to put rungs in"
+    )
     passes: int = tuned(10, "times the ladder is looked at while it is built")
     most_rungs: int = tuned(64, "of one leg; a longer ladder asks for a better reference")
     kept_numbers: int = tuned(
@@ -54,4 +70,17 @@ class SamplingTuning:
     )
 
 
+@dataclass(frozen=True)
+class KeptProgramsTuning:
+    """How much of what was compiled is kept on disk."""
+
+    most_megabytes: float = tuned(
+        500.0, "of programs, about 1 a model of a few parameters and 5 one of hundreds"
+    )
+    kept_seconds: float = tuned(
+        3600.0, "for which a program stays after its use, however large the cache is"
+    )
+
+
 TUNING = SamplingTuning()
+KEPT_PROGRAMS = KeptProgramsTuning()

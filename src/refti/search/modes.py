@@ -8,13 +8,15 @@ import numpy as np
 
 from refti.factors.factor import Factor
 from refti.models.model import ValueAndGradient
+from refti.models.space import Space
 from refti.search.climb import climb_together
 from refti.search.known_peaks import KnownPeaks, OneForAll
 from refti.search.large_mode import LargeMode, find_any_mode
 from refti.search.mode import Mode
 from refti.search.new_peaks import add_new_peaks
+from refti.search.orbits import Orbits
 from refti.search.peaks import Modes, pick_near_starts
-from refti.search.power import narrowest_found
+from refti.search.power import narrowest_found, wanderers_for
 from refti.search.searched import Searched
 from refti.search.tuning import LARGE, TUNING
 from refti.search.wanderers import Counted, PriorChains, Starts, draw_flattened, start_anywhere
@@ -26,7 +28,9 @@ def find_modes(
     rng: np.random.Generator,
     *,
     evaluations: int,
+    narrow_evaluations: int = 0,
     prior: ValueAndGradient | None = None,
+    space: Space | None = None,
 ) -> Modes:
     """The peaks uphill of several starts, and of points of the flattened density and the prior.
 
@@ -36,18 +40,23 @@ def find_modes(
         rng: draws the points from which wanderers set out.
         evaluations: that the search may take beside the climb to the first mode; several times as
             many while new modes keep turning up.
+        narrow_evaluations: up to which it goes on, where that is more, while a narrow mode would
+            be missed.
         prior: the prior and its gradient, where it is apart.
+        space: the parameters, among which components that may be renumbered are looked for.
     """
     mode = find_any_mode(evaluate, starts[0])
     factor = mode.factor()
     counted = Counted(evaluate)
     if factor is None:
         return Modes(mode, starts, searched=Searched(0, 0, 0, 0))
-    search = _Search(_only(mode, factor))
+    is_small = len(mode.x) <= TUNING.curved_peaks
+    search = _Search(_only(mode, factor), orbits=Orbits(space if is_small else None))
     near = pick_near_starts(starts)
     search.send_out(counted, start_anywhere(near))
     on_prior = None if prior is None else Counted(prior)
-    _wander(search, counted, on_prior, starts[0], rng, evaluations)
+    allowance = _Allowance(evaluations, narrow_evaluations, mode.x.size)
+    _wander(search, counted, on_prior, starts[0], rng, allowance)
     spent = counted.count + (0 if on_prior is None else on_prior.count)
     return _gather(evaluate, mode, search, starts, spent)
 
@@ -57,6 +66,7 @@ class _Search:
     """What a search has come to so far."""
 
     known: KnownPeaks
+    orbits: Orbits = field(default_factory=Orbits)
     ends: dict[int, int] = field(default_factory=dict)  # wanderers by the peak they came to
     # Those of them from about another peak, by the peak they came to and the reach they were from.
     strangers: dict[int, np.ndarray] = field(default_factory=dict)
@@ -74,13 +84,15 @@ class _Search:
     @property
     def telling(self) -> int:
         """How many peaks hold enough to count when asking whether new ones turn up."""
-        return len(self.known.with_mass(TUNING.telling_log_share))
+        return len(self._telling())
 
     @property
     def unseen_share(self) -> float:
         """The share of wanderers that came to peaks of their own."""
-        telling = self.known.with_mass(TUNING.telling_log_share)
-        alone = sum(1 for peak in telling if self.ends.get(int(peak)) == 1)
+        came: dict[int, int] = {}
+        for peak, count in self.ends.items():
+            came[self.orbits.of(peak)] = came.get(self.orbits.of(peak), 0) + count
+        alone = sum(1 for peak in self._telling() if came.get(self.orbits.of(peak)) == 1)
         return alone / max(1, self.arrived)
 
     @property
@@ -110,7 +122,7 @@ class _Search:
         """
         if self.from_prior:
             return False
-        kept = self.known.with_mass(TUNING.telling_log_share)
+        kept = self._telling()
         widths = np.sort(self.known.widths[kept[self.known.is_curved[kept]]])
         if len(widths) < TUNING.modes_in_a_row:
             return False
@@ -130,11 +142,18 @@ class _Search:
             return usual
         return (1 - TUNING.to_the_rarest) * usual + TUNING.to_the_rarest * met / met.sum()
 
+    def _telling(self) -> np.ndarray:
+        """The peaks that count, one for all that are its images by another numbering."""
+        return self.orbits.first_ones(self.known.with_mass(TUNING.telling_log_share))
+
     def _met(self) -> list[np.ndarray]:
         """The strangers at every mode that counts but the first, which is known from the outset."""
-        telling = self.known.with_mass(TUNING.telling_log_share)
         nobody = np.zeros(len(TUNING.reaches) + 1)
-        return [self.strangers.get(int(peak), nobody) for peak in telling if peak != 0]
+        met = {self.orbits.of(peak): nobody for peak in self._telling()}
+        for peak, strangers in self.strangers.items():
+            if self.orbits.of(peak) in met:
+                met[self.orbits.of(peak)] = met[self.orbits.of(peak)] + strangers
+        return [strangers for peak, strangers in met.items() if peak != 0]
 
     def send_out(self, evaluate: ValueAndGradient, starts: Starts) -> int:
         """How many of those who set out were not lost, after new peaks were added."""
@@ -169,6 +188,25 @@ class _Search:
         return len(starts.x) - lost
 
 
+class _Allowance:
+    """How many evaluations a search may take, by what it has come to."""
+
+    def __init__(self, evaluations: int, narrow_evaluations: int, dim: int) -> None:
+        self._usual, self._narrow = evaluations, max(evaluations, narrow_evaluations)
+        self._enough = wanderers_for(TUNING.narrow_width, dim, TUNING.narrow_found_with)
+
+    def at(self, search: _Search) -> tuple[float, float]:
+        """Evaluations in all for wanderers from the flattened density, and from the prior.
+
+        The latter find narrow modes anyway, in a prior that is not too wide.
+        """
+        if search.is_growing:
+            growing = TUNING.while_new * self._usual
+            return max(growing, TUNING.narrow_growth * self._narrow), growing
+        is_enough = search.since_new >= self._enough
+        return float(self._usual if is_enough else self._narrow), float(self._usual)
+
+
 def _only(mode: Mode | LargeMode, factor: np.ndarray | Factor) -> KnownPeaks:
     """The first mode as all that is known."""
     height = np.array([mode.log_density])
@@ -182,7 +220,7 @@ def _wander(
     prior: Counted | None,
     first: np.ndarray,
     rng: np.random.Generator,
-    evaluations: int,
+    allowance: _Allowance,
 ) -> None:
     """Sends out wanderers until the evaluations are spent, and longer while they find modes.
 
@@ -196,8 +234,8 @@ def _wander(
     share = TUNING.prior_share if len(first) <= TUNING.curved_peaks else 1.0
     shares = (1.0, 0.0 if chains is None else share)
     while len(search.known) <= TUNING.most_peaks:
-        allowed = evaluations * (TUNING.while_new if search.is_growing else 1.0)
-        left = [share * allowed - one for share, one in zip(shares, spent, strict=True)]
+        allowed = allowance.at(search)
+        left = [share * most - one for share, most, one in zip(shares, allowed, spent, strict=True)]
         if sent[1] >= TUNING.most_from_prior and len(search.known) == 1:
             left[1] = 0.0
         if sent[0] >= LARGE.most_wanderers and isinstance(search.known.factors, OneForAll):
@@ -217,12 +255,14 @@ def _wander(
             centres = search.known.with_mass()
             starts = draw_flattened(search.known, centres, count, rng, search.reach_shares)
         arrived = search.send_out(evaluate, starts)
+        sent[by_prior] += len(starts.x)
+        spent[by_prior] += sum(one.count for one in counts) - before
+        # Images of modes are no wanderers, so they do not cost the search any of those.
+        search.known = search.orbits.complete(evaluate, search.known)
         search.from_prior += arrived if by_prior else 0
         search.since_new += 0 if by_prior else arrived
         if search.telling != telling:
             search.since_new = 0
-        sent[by_prior] += len(starts.x)
-        spent[by_prior] += sum(one.count for one in counts) - before
 
 
 def _gather(
@@ -246,6 +286,7 @@ def _gather(
         still_growing=search.is_growing or len(known) > TUNING.most_peaks,
         narrowest=narrowest_found(search.since_new, known.x.shape[1]),
         dim=known.x.shape[1] if isinstance(known.factors, OneForAll) else None,
+        relabelled=search.orbits.sentence,
     )
     highest = kept[np.argmax(known.heights[kept])]
     mode = first if highest == 0 else find_any_mode(evaluate, known.x[highest])

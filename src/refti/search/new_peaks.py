@@ -40,7 +40,7 @@ def add_new_peaks(
         tops = find_tops(evaluate, climbed.x[settled], factor)
         at_top = tops.residuals < TUNING.same_peak
         for index in np.flatnonzero(at_top):
-            known = _with_top(evaluate, known, *(part[index] for part in tops[:3]))
+            known = with_top(evaluate, known, *(part[index] for part in tops[:3]))
     # What did not end at a top goes on by itself: a bent valley, a cusp, or many dimensions.
     rest = np.concatenate([new[~climbed.ended[new]], settled[~at_top]])
     if dim > TUNING.curved_peaks:
@@ -55,7 +55,7 @@ def add_new_peaks(
         x, height = climb(evaluate, climbed.x[index], factor=factor, iterations=steps)
         if dim > TUNING.curved_peaks and not _is_level(evaluate, x, factor):
             continue  # still on its way, which may be long: no peak yet
-        known = _with_top(evaluate, known, *_top_of(evaluate, x, height, factor))
+        known = with_top(evaluate, known, *_top_of(evaluate, x, height, factor))
     return known, tried
 
 
@@ -80,7 +80,7 @@ def _top_of(
     return x, height, nothing
 
 
-def _with_top(
+def with_top(
     evaluate: ValueAndGradient, known: KnownPeaks, x: np.ndarray, height: float, factor: np.ndarray
 ) -> KnownPeaks:
     """The known peaks with one more, unless it is one of them."""

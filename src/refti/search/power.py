@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+from scipy import special
 
 from refti.search.searched import share_found
 from refti.search.tuning import TUNING
@@ -40,5 +40,11 @@ def share_uphill(width: float, dim: int) -> float:
     if radius <= 0:
         return 0.0
     flattenings = flattenings_of(np.array(TUNING.reaches), dim)
-    inside = stats.ncx2.cdf(radius / flattenings, dim, centre**2 / flattenings)
+    inside = special.chndtr(radius / flattenings, dim, centre**2 / flattenings)
     return float((1 - TUNING.along_one_parameter) * np.dot(TUNING.reach_shares, inside))
+
+
+def wanderers_for(width: float, dim: int, found_with: float) -> float:
+    """How many wanderers find a mode of such a width with that probability; may be infinite."""
+    share = share_uphill(width, dim)
+    return float(np.log1p(-found_with) / np.log1p(-share)) if share > 0 else np.inf

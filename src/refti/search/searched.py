@@ -35,6 +35,7 @@ class Searched:
             where that was not worked out.
         by_values: whether the density is known by its values alone, for which little is searched.
         dim: the dimension, where it is so large that only wide modes have any basin; else None.
+        relabelled: what was added by renumbering components, in words; empty if nothing was.
     """
 
     wanderers: int
@@ -47,6 +48,7 @@ class Searched:
     narrowest: float | None = None
     by_values: bool = False
     dim: int | None = None
+    relabelled: str = ""
 
     @property
     def smallest_share(self) -> float:
@@ -64,29 +66,31 @@ class Searched:
         if self.wanderers == 0:
             return (
                 "Other modes were not searched for: the highest point has no curvature, or no "
-                "wanderer came to a peak."
+                "climb came to a peak."
             )
-        of = f"{_percent(self.smallest_share)} of the flattened density"
+        slopes = f"{_percent(self.smallest_share)} of the flattened density"
         if self.smallest_prior_share is not None:
-            of += f" or of {_percent(self.smallest_prior_share)} of the prior"
+            slopes += f", or {_percent(self.smallest_prior_share)} of the prior,"
         words = (
-            f"{self.wanderers:,} wanderers, {self.evaluations:,} evaluations: another mode uphill "
-            f"of at least {of} would have been found with {TUNING.found_with:.0%} probability"
+            f"{self.wanderers:,} climbs, {self.evaluations:,} evaluations. Another mode would "
+            f"have been found with {100 * TUNING.found_with:g} % probability if at least {slopes} "
+            "slopes up to it"
         )
-        words = words.replace("95%", "95 %")
         if self.narrowest is not None:
             words += (
-                f", such as one with as much mass {TUNING.pictured_distance:g} spreads away if it "
-                f"is at least {self.narrowest:.2g} times as wide"
+                f"; for example, one with as much mass, {TUNING.pictured_distance:g} standard "
+                f"deviations away and at least {self.narrowest:.2g} times as wide"
             )
-        elif self.dim is not None:
+        if self.relabelled:
+            words += f"; {self.relabelled}"
+        if self.narrowest is None and self.dim is not None:
             words += (
                 f". In {self.dim:,} dimensions points lie on a far shell, off every mode that is "
                 "not about as wide as this one in nearly all of them: one that differs in a few "
                 "parameters is looked for along single parameters only, and may well be missed"
             )
         if self.still_growing:
-            words += "; new modes were still turning up when the search ended"
+            words += ". New modes were still turning up when the search ended"
         return words + "."
 
     def record(self) -> dict[str, Any]:
@@ -112,6 +116,20 @@ def evaluations_of(effort: Effort | int, dim: int) -> int:
         dim, TUNING.search_dimensions
     )
     return round(usual * dict(TUNING.efforts)[effort])
+
+
+def narrow_evaluations_of(effort: Effort | int, dim: int, operations: int | None) -> int:
+    """How many it may take in all while a narrow mode would be missed; 0 for no more than usual.
+
+    Args:
+        effort: that is asked for; a number of evaluations is taken as it is.
+        dim: of the density. In more than some dimensions more evaluations would find nothing more.
+        operations: of one evaluation, roughly; None for not known, which is taken for many.
+    """
+    if isinstance(effort, int) or operations is None or dim > TUNING.narrow_dimensions:
+        return 0
+    cheap = min(TUNING.narrow_evaluations, TUNING.narrow_operations // max(1, operations))
+    return round(cheap * dict(TUNING.efforts)[effort])
 
 
 def _percent(share: float) -> str:

@@ -74,6 +74,24 @@ class SearchTuning:
     )
     search_evaluations_a_dimension: int = tuned(40, "… and as many more for every dimension")
     search_dimensions: int = tuned(200, "beyond which a dimension more adds no evaluations")
+    narrow_evaluations: int = tuned(
+        80_000,
+        "… and in all, while a narrow mode would be missed and the density is cheap: in ten "
+        "dimensions they find one half as wide with 99 %, in less than a second …",
+    )
+    narrow_operations: int = tuned(
+        400_000_000, "… which is that these, times the operations of one, are no more than so many"
+    )
+    narrow_dimensions: int = tuned(
+        20, "beyond which the narrowest mode found is hardly narrower for more evaluations"
+    )
+    narrow_width: float = tuned(
+        0.3, "width of the mode, relative to the known one, that such a search is after …"
+    )
+    narrow_found_with: float = tuned(0.99, "… and the probability at which it is content")
+    narrow_growth: float = tuned(
+        2.0, "times these, while new modes keep turning up: enough to meet a rare one again"
+    )
     efforts: tuple[tuple[str, float], ...] = tuned(
         (("quick", 0.25), ("default", 1.0), ("thorough", 10.0)),
         "times the default that a search may take, by what it is asked for",
@@ -156,7 +174,6 @@ class SearchTuning:
     )
     level: float = tuned(
         0.03,
-        "slope of a top for each root of a dimension, in spreads, where curvatures are dear"
         "slope of a top for each root of a dimension, in spreads, where curvatures are too dear",
     )
     tight: float = tuned(0.02, "spreads within which two ends of climbs are surely one")
@@ -183,6 +200,20 @@ class SearchTuning:
     )
     depth: float = tuned(10.0, "nats below the mode under which a peak has next to no mass …")
     depth_by_dimension: int = tuned(2, "… and as many more for every dimension")
+
+    # Components that may be numbered in any order.
+    most_numberings: int = tuned(
+        720, "of components, six of them, up to which the images of every mode are added"
+    )
+    most_relabelled_axes: int = tuned(
+        6, "axes of one length of which all sets are tried as those that number the components"
+    )
+    relabelling_step: float = tuned(1e-5, "of differences of a renumbering, relative to x")
+    relabelled_at_once: int = tuned(64, "points that are renumbered in one call")
+    same_density: float = tuned(
+        1e-7, "of the log density, that it may change by under a renumbering: rounding"
+    )
+    relabelled_points: int = tuned(4, "points beside modes at which a renumbering is tried")
 
     # By values alone, where a gradient costs an evaluation a dimension.
     first_value_step: float = tuned(1e-4, "of differences in coordinates of which nothing is known")

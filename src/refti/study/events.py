@@ -8,9 +8,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from refti.executors.leases import is_held
 from refti.results.text import plus_minus, printable
 from refti.run.store.directory import read_events
-from refti.study.leases import is_held
 from refti.study.read import Spec
 
 TAIL = 16_384  # bytes at the end of an event log that are read: some dozens of its lines

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from refti.checks.ended import Ended
+from refti.executors.leases import leased
 from refti.executors.worker_side import worker_name
 from refti.models.model import Model
 from refti.run.evidence import evidence
 from refti.study.bits import bits_of
 from refti.study.folder import append_event, digest_of, receipt_of, write_receipt
-from refti.study.leases import leased
 from refti.study.read import Spec
 from refti.study.sources import build_model
 from refti.study.tuning import TUNING

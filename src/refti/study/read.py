@@ -29,11 +29,13 @@ class Study:
         seed: of the whole study.
         store: the folder that keeps it.
         models: their specifications, in the order of the file.
+        report: the file of a page on all models, if one is wanted.
     """
 
     seed: int
     store: Path
     models: tuple[Spec, ...]
+    report: Path | None = None
 
 
 def read_study(path: str | Path) -> Study:
@@ -57,7 +59,8 @@ def read_study(path: str | Path) -> Study:
     if faults:
         raise SettingsError(f"{path} is no study:\n" + "\n".join(faults))
     store = path.parent / (table.outputs.store or f"{path.stem}-runs")
-    return Study(table.seed, store, tuple(specs))
+    report = None if table.outputs.report is None else path.parent / table.outputs.report
+    return Study(table.seed, store, tuple(specs), report)
 
 
 def _words(fault: Any) -> str:

@@ -35,6 +35,7 @@ class StudyResult:
         failed: why the others are not, by name.
         folders: the folder of each model, by name.
         spread: what it cost to spread the models over the workers.
+        report: the file of the page that the study asks for, which `refti run` writes.
     """
 
     store: Path
@@ -42,6 +43,7 @@ class StudyResult:
     failed: Mapping[str, str]
     folders: Mapping[str, Path]
     spread: Spread = field(default_factory=Spread)
+    report: Path | None = None
 
     @cached_property
     def results(self) -> dict[str, Evidence]:
@@ -104,7 +106,7 @@ def run_study(
     in_order = {
         spec["name"]: receipts[spec["name"]] for spec in study.models if spec["name"] in receipts
     }
-    return StudyResult(study.store, in_order, failed, folders, spread)
+    return StudyResult(study.store, in_order, failed, folders, spread, study.report)
 
 
 class _Found:

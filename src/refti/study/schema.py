@@ -57,6 +57,10 @@ class Outputs(Table):
         default=None,
         description="Folder to keep the study in; the name of the file with -runs if absent.",
     )
+    report: Annotated[StrictStr, Field(pattern=r"\.(html|pdf)$")] | None = Field(
+        default=None,
+        description="Page on all models, .html or .pdf, that refti run writes when they are done.",
+    )
 
 
 class ModelEntry(Table):

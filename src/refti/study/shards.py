@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from refti.errors import RefTIError, SettingsError
+from refti.executors.leases import is_held
 from refti.study.folder import open_study, receipt_of
-from refti.study.leases import is_held
 from refti.study.model_task import BUSY, INTERRUPTED, run_model
 from refti.study.read import Spec, Study
 

@@ -1,4 +1,4 @@
-"""The numbers of studies: what a model may be called, how it is claimed, what it may cost."""
+"""The numbers of studies: what a model may be called, in which order, what it may cost."""
 
 from __future__ import annotations
 
@@ -9,14 +9,10 @@ from refti.tuning import tuned
 
 @dataclass(frozen=True)
 class StudyTuning:
-    """What decides how the models of a study are named, claimed and put in order."""
+    """What decides how the models of a study are named and put in order."""
 
     longest_name: int = tuned(120, "characters of a model's name, so that a table can show it")
     slug_length: int = tuned(40, "characters of a name that its folder shows, before the hash")
-    beat_seconds: float = tuned(5.0, "between two signs of life of whoever works on a model")
-    stale_seconds: float = tuned(
-        60.0, "without a sign of life after which a model is taken over: network disks lag"
-    )
     look_again_seconds: float = tuned(1.0, "between two looks at models that others work on")
     plain_seconds: float = tuned(30.0, "between two plain lines of progress in a log")
     show_seconds: float = tuned(0.5, "between two looks at how far the models are")

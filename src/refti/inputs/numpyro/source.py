@@ -19,6 +19,7 @@ from jaxtyping import Array, Float
 from refti.errors import ModelError
 from refti.inputs.numpyro.enumeration import sites_to_sum_out, summed_log_density
 from refti.inputs.numpyro.faults import doubts, faults, structure
+from refti.inputs.numpyro.normalised import prior_parts
 from refti.inputs.numpyro.quantities import read_quantities
 from refti.inputs.numpyro.sites import (
     Call,
@@ -87,6 +88,7 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
             start=trial.start,
             source=f"NumPyro {numpyro.__version__}",
             recipe=Recipe(f"{__name__}:from_numpyro", (call.function, *call.args), call.kwargs),
+            prior_parts=outline.prior_parts,
         )
         return made.with_quantities(read_quantities(space, trial.start))
 
@@ -153,6 +155,7 @@ class _Outline(NamedTuple):
     kinds: frozenset[Kind | None] = frozenset()
     structure: Mapping[str, str] = MappingProxyType({})
     latents: Mapping[str, Latent] = MappingProxyType({})
+    prior_parts: str = ""  # why the prior is normalised, in words
     discrete: frozenset[str] = frozenset()  # sites that can be summed out, if there are any
 
 
@@ -162,7 +165,8 @@ def _outline(call: Call) -> _Outline:
         if found or discrete:
             return _Outline(found, discrete=discrete)
         kinds = frozenset(kind(site) for site in sites.values())
-        return _Outline([], [*doubts(sites)], kinds, structure(sites), latents(sites))
+        told = [*doubts(sites)]
+        return _Outline([], told, kinds, structure(sites), latents(sites), prior_parts(sites))
 
     return call.outline(read, at_random(np.random.default_rng(1), TUNING.radius))
 

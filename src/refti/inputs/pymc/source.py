@@ -21,6 +21,7 @@ from refti.inputs.pymc.constants import Correction, corrections
 from refti.inputs.pymc.discrete import sum_out_discrete
 from refti.inputs.pymc.faults import require_integrable, require_pymc_model
 from refti.inputs.pymc.graph import Graphs, all_digits, read_graphs
+from refti.inputs.pymc.normalised import prior_parts
 from refti.inputs.pymc.quantities import read_quantities
 from refti.inputs.pymc.space import PymcSpace
 from refti.inputs.python.source import RejectionCounter
@@ -73,6 +74,7 @@ def from_pymc(model: Any, *, backend: Literal["auto", "jax", "numba"] = "auto") 
                     prior=prior,
                     start=graphs.start,
                     source=source,
+                    prior_parts=prior_parts(continuous),
                     **_recipe(model, backend),
                 )
                 return _told(made, mended, read_quantities(graphs, name))
@@ -91,6 +93,7 @@ def from_pymc(model: Any, *, backend: Literal["auto", "jax", "numba"] = "auto") 
                     start=graphs.start,
                     source=_describe_source("values alone, without gradients,", tried),
                     rejections=rejections.read,
+                    prior_parts=prior_parts(continuous),
                     **_recipe(model, backend),
                 )
                 return _told(made, mended, read_quantities(graphs, "pytensor"))

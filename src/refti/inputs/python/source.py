@@ -15,6 +15,7 @@ import numpy as np
 
 from refti.errors import ModelError
 from refti.inputs.python.calls import Batch, Call, Style, copy_batch, size_of
+from refti.inputs.python.sent_calls import SentCalls
 from refti.inputs.python.tuning import TUNING
 from refti.inputs.python.workers import Workers, choose_processes
 from refti.models.density import ValueOnlyDensity
@@ -43,6 +44,7 @@ def from_callable(
     start: Mapping[str, Any] | Any | None = None,
     vectorized: bool = False,
     processes: int | None = None,
+    executor: Any = None,
 ) -> Model:
     """The model of any Python function, such as one that calls another program.
 
@@ -63,6 +65,8 @@ def from_callable(
         processes: in how many processes it is called; 1 is here, where a function that crashes or
             hangs takes all with it. If not given, in one beside where a call takes less than a
             millisecond, and in one for each core otherwise.
+        executor: what calls it instead, such as a Dask Client or its address, or anything else
+            that `refti.evidence` takes: points are dealt out to its workers.
     """
     given = require_functions(
         {"log_density": log_density, "log_prior": log_prior, "log_likelihood": log_likelihood}
@@ -73,6 +77,8 @@ def from_callable(
         raise ModelError(
             f"processes= must be a whole number of at least 1, or None; got {processes!r}."
         )
+    if processes is not None and executor is not None:
+        raise ModelError("Give processes= or executor=, not both: each says where it is called.")
     space = SupportedSpace(name_parameters(parameters, dim))
     others: dict[str, Any] = {"vectorized": vectorized, "processes": processes}
     others |= shared_keywords(parameters, dim, start)
@@ -85,7 +91,7 @@ def from_callable(
             style: Style = "keywords" if keywords is not None else "dictionary"
             points = _Points(space, keywords or list(space.parameters), is_vector=dim is not None)
             call = Call(function, role, "vector" if dim is not None else style, vectorized)
-            workers = _try_function(call, points, begin, processes)
+            workers = _try_function(call, points, begin, processes, executor)
             factors[role] = _FunctionDensity(points, workers, rejections, role != "log_likelihood")
     split = len(factors) > 1
     most = max(factor.workers.processes for factor in factors.values())
@@ -161,7 +167,11 @@ class _FunctionDensity(ValueOnlyDensity):
     """One function of the user's as a density of unconstrained coordinates."""
 
     def __init__(
-        self, points: _Points, workers: Workers, rejections: RejectionCounter, with_jacobian: bool
+        self,
+        points: _Points,
+        workers: Workers | SentCalls,
+        rejections: RejectionCounter,
+        with_jacobian: bool,
     ):
         self.workers = workers
         self._points, self._rejections, self._with_jacobian = points, rejections, with_jacobian
@@ -191,7 +201,9 @@ class _FunctionProduct(ValueOnlyDensity):
         return total
 
 
-def _try_function(call: Call, points: _Points, start: np.ndarray, processes: int | None) -> Workers:
+def _try_function(
+    call: Call, points: _Points, start: np.ndarray, processes: int | None, executor: Any
+) -> Workers | SentCalls:
     """Where the function is called from now on, after it was seen to work.
 
     Raises ModelError if it does not. It is called in another process first, which it may crash.
@@ -202,10 +214,10 @@ def _try_function(call: Call, points: _Points, start: np.ndarray, processes: int
     if processes != 1:
         beside(points(start[None])[0])
     chosen = choose_processes(processes, _time_call(call, points, start), call.vectorized)
-    if chosen == 1:
+    if chosen == 1 and executor is None:
         return beside
     beside.close()
-    return Workers(forgiving, chosen)
+    return Workers(forgiving, chosen) if executor is None else SentCalls(forgiving, executor)
 
 
 def _time_call(call: Call, points: _Points, start: np.ndarray) -> float:

@@ -9,6 +9,7 @@ import warnings
 import weakref
 from itertools import pairwise
 from multiprocessing.connection import wait
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Workers:
         # Rungs run in threads; a function that is called here need know nothing of that.
         self._one_at_a_time = threading.Lock()
         weakref.finalize(self, _end_all, self._children)
-        _RUNNING.add(self)
+        RUNNING.add(self)
 
     def __call__(self, batch: Batch, deadline: float | None = None) -> Answers:
         """The answers at all points of a batch, in order.
@@ -179,8 +180,8 @@ def _end_all(children: list[Child]) -> None:
 
 def end_all() -> None:
     """Ends the processes of all workers there are."""
-    for workers in list(_RUNNING):
+    for workers in list(RUNNING):
         workers.close()
 
 
-_RUNNING: weakref.WeakSet[Workers] = weakref.WeakSet()
+RUNNING: weakref.WeakSet[Any] = weakref.WeakSet()

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from refti.errors import ModelError
+from refti.executors.user_cache import cache_root, is_foreign, make_private
 
 COMPLETE = "complete"
 
@@ -23,17 +24,14 @@ def cache_folder() -> Path:
     Raises ModelError if others own it or can write to it, for what is in it is executed.
     """
     folder = cache_place()
-    folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folder.mkdir(mode=0o700, exist_ok=True)
+    make_private(folder)
     require_own(folder)
     return folder
 
 
 def cache_place() -> Path:
     """Where the cache is, or would be."""
-    named = os.environ.get("REFTI_CACHE")
-    above = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return (Path(named) if named else Path(above) / "refti") / "stan"
+    return cache_root() / "stan"
 
 
 def require_own(*paths: Path) -> None:
@@ -46,13 +44,6 @@ def require_own(*paths: Path) -> None:
                 f"whole cache, rm -r {cache_place()}, and it is made anew; closing it to others "
                 "by chmod would leave what they put there. Or set REFTI_CACHE to another folder."
             )
-
-
-def is_foreign(path: Path) -> bool:
-    """Whether others own a file or can write to it, or whether it leads elsewhere."""
-    found = path.lstat()
-    writable = found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    return found.st_uid != os.getuid() or stat.S_ISLNK(found.st_mode) or bool(writable)
 
 
 def make_once(folder: Path, make: Callable[[Path], None]) -> Path:

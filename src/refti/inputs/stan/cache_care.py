@@ -10,7 +10,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from refti.inputs.stan.cache import COMPLETE, cache_place, is_foreign
+from refti.executors.user_cache import clear_parts, is_foreign
+from refti.inputs.stan.cache import COMPLETE, cache_place
 from refti.inputs.stan.tuning import TUNING
 
 MEGABYTE = 1e6
@@ -69,10 +70,7 @@ def report_cache() -> CacheReport:
 
 def clear_cache() -> float:
     """Removes the whole cache, and returns how many megabytes that were."""
-    folder = cache_place()
-    megabytes = report_cache().megabytes
-    shutil.rmtree(folder, ignore_errors=True)
-    return megabytes
+    return clear_parts(cache_place().name)
 
 
 def bound_cache(keep: Path) -> list[Path]:

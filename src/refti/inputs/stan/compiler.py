@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import platform
 import re
 import shlex
 import shutil
@@ -70,15 +69,6 @@ def _inspect(command: tuple[str, ...]) -> Compiler:
             f"Stan needs C++17, so {kind} {OLDEST[kind]} or later; got {first!r}. {HOW_TO_GET_ONE}."
         )
     return Compiler(command, kind, first)
-
-
-def processor() -> str:
-    """What code compiled for this very processor depends on."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        return f"{platform.machine()} {platform.processor()}"
-    return next((line for line in lines if line.startswith(("flags", "Features"))), "")
 
 
 def run(command: Sequence[str | Path], failed: str, folder: Path | None = None) -> str:

@@ -14,7 +14,7 @@ from refti.inputs.stan.tuning import TUNING
 
 FILES = ("precompiled.hpp", "program.hpp", "same_bits.hpp")
 
-DIGEST = "digest"
+DIGEST, LOCK = "digest", ".lock"
 
 
 @dataclass(frozen=True)
@@ -38,26 +38,32 @@ class PrecompiledHeader:
         """Where the header is, to be searched before `sources`."""
         return self.shared / "header"
 
-    def is_ready(self) -> bool:
+    def is_ready(self, *, many_to_come: bool = False) -> bool:
         """Whether the header is there; if not, it may be begun here.
 
         It takes longer to make than a program, so the one that begins it does not wait for it;
         those that come while it is made do.
+
+        Args:
+            many_to_come: whether it is worth its while in any case.
         """
         ready = self.folder / "precompiled.hpp.gch"
         if self._is_there(ready):
             return True
-        if self.compiler.kind != "gcc" or not self._is_worth_its_while():
+        is_worth = many_to_come or self._is_worth_its_while()
+        if self.compiler.kind != "gcc" or not (is_worth or (self.folder / LOCK).exists()):
             return False
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with (self.folder / ".lock").open("w") as lock:
+        with (self.folder / LOCK).open("w") as lock:
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 fcntl.flock(lock, fcntl.LOCK_SH)
                 return self._is_there(ready)
-            self._begin(ready, lock.fileno())
-        return False
+            if is_worth and not self._is_there(ready):
+                self._begin(ready, lock.fileno())
+                return False
+        return self._is_there(ready)
 
     def _is_there(self, ready: Path) -> bool:
         """Whether the header is there and is the one that was made.

@@ -26,6 +26,7 @@ from refti.inputs.stan.space import StanSpace
 from refti.inputs.stan.split import SWITCH, with_switch
 from refti.inputs.stan.toolchain import Toolchain, find_toolchain
 from refti.inputs.stan.tuning import TUNING
+from refti.inputs.stan.work import operations_of
 from refti.models.model import Model
 from refti.models.quantities import Quantities
 from refti.models.recipe import Recipe, copy_arrays
@@ -126,6 +127,7 @@ def from_stan(
         recipe=recipe,
         origin=origin,
         notes=[*sizes.notes(uniform_priors), *solver_note(programs[0].code)],
+        operations=operations_of(programs[0].code.text, texts[0], len(space.coordinates)),
     ).with_quantities(Quantities(derived=space.derived_all))
 
 

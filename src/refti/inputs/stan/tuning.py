@@ -30,6 +30,11 @@ class StanTuning:
     kept_seconds: float = tuned(
         3600.0, "for which a program is kept after its use, however large the cache is"
     )
+    operations_a_number: int = tuned(
+        100,
+        "operations that a program is taken to make of every datum and parameter: Stan takes a "
+        "tenth of a microsecond for one, gradient included",
+    )
     most_derived: int = tuned(
         50_000_000,
         "numbers of transformed parameters and generated quantities in a result: 400 MB",

@@ -9,9 +9,10 @@ from functools import cached_property
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from refti.executors.user_cache import processor
 from refti.inputs.stan.cache import cache_folder, cache_key, make_once
 from refti.inputs.stan.cache_care import bound_cache
-from refti.inputs.stan.compiler import Compiler, find_compiler, processor
+from refti.inputs.stan.compiler import Compiler, find_compiler
 from refti.inputs.stan.precompiled_header import PrecompiledHeader
 from refti.inputs.stan.program import Program, stan_version
 
@@ -76,7 +77,7 @@ class Wheel:
 
     def build(self, program: Program, begin: Callable[[], None]) -> Path:
         """The shared library of a program, from the cache if it was built before."""
-        shared = cache_folder() / self._key
+        shared = self._shared
         folder = shared / cache_key(program.generated)
 
         def compile_into(fresh: Path) -> None:
@@ -85,6 +86,16 @@ class Wheel:
             bound_cache(folder)
 
         return make_once(folder, compile_into) / LIBRARY
+
+    @property
+    def header(self) -> PrecompiledHeader:
+        """What all programs include, for those to come."""
+        return PrecompiledHeader(self._shared, NATIVE, self.compiler, (*self.flags, self._include))
+
+    @property
+    def _shared(self) -> Path:
+        """The folder of all that is compiled alike."""
+        return cache_folder() / self._key
 
     @property
     def _key(self) -> str:
@@ -102,7 +113,7 @@ class Wheel:
         """Compiles the program and, the first time, the core, side by side; then links both."""
         (into / "generated.hpp").write_text(program.generated, encoding="utf-8")
         # Where the precompiled header is ready it is found first; parsing it takes half the time.
-        header = PrecompiledHeader(shared, NATIVE, self.compiler, (*self.flags, self._include))
+        header = self.header
         found_first = [f"-I{header.folder}"] if header.is_ready() else []
         with ThreadPoolExecutor(2) as both:
             core = both.submit(make_once, shared / "core", self._compile_core)

@@ -17,7 +17,7 @@ from typing import Any
 from refti.errors import StoreError
 
 MANIFEST, RESULT, EVENTS, LOCK = "run.json", "result.json", "events.jsonl", "lock"
-BLOCKS, UNFINISHED = "blocks", "unfinished"
+BLOCKS, UNFINISHED, SHARED = "blocks", "unfinished", "shared"
 SECONDS_BETWEEN_LOOKS = 0.2  # at whether another process has let go of a run
 
 
@@ -51,25 +51,23 @@ def _may_hold_a_run(folder: Path) -> bool:
 
 
 @contextmanager
-def locked(folder: Path, waiting: Callable[[], None], *, together: bool = False) -> Iterator[None]:
-    """The scope in which nobody else works in a folder; another process is waited for.
+def locked(folder: Path, waiting: Callable[[], object]) -> Iterator[None]:
+    """The scope in which nobody else leads the run of a folder; another process is waited for.
 
-    A process that dies lets go of it. Those that work together share it.
+    A process that dies lets go of it.
 
     Args:
         folder: the run's.
-        waiting: told now and then while another process has it.
-        together: whether others that work together may be inside.
+        waiting: called again and again while another process has it; true if it did something.
     """
     with open(folder / LOCK, "a", encoding="utf-8") as file:
-        kind = fcntl.LOCK_SH if together else fcntl.LOCK_EX
         while True:
             try:
-                fcntl.flock(file, kind | fcntl.LOCK_NB)
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 break
             except BlockingIOError:
-                waiting()
-                time.sleep(SECONDS_BETWEEN_LOOKS)
+                if not waiting():
+                    time.sleep(SECONDS_BETWEEN_LOOKS)
         yield
 
 

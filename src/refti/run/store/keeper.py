@@ -66,6 +66,13 @@ class Keeper:
                 return None
             return self._known.get(name) or self.bundles.find(name)
 
+    def has_new(self, name: str) -> bool:
+        """Whether a name is kept, perhaps by another process since this was last asked."""
+        with self._lock:
+            if name not in self.bundles:
+                self.bundles.refresh()
+            return name in self._known or name in self.bundles
+
     @property
     def has_holes(self) -> bool:
         """Whether something that was kept must be computed again, such as what is damaged."""

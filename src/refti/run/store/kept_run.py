@@ -1,11 +1,11 @@
-"""A run in its directory: begun, gone on with, or finished; nobody else works there meanwhile."""
+"""A run in its directory: begun, gone on with, or finished; one process leads it, others help."""
 
 from __future__ import annotations
 
 import shutil
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +22,13 @@ from refti.run.store.directory import (
     BLOCKS,
     MANIFEST,
     RESULT,
+    SHARED,
     UNFINISHED,
     locked,
     log_event,
     require_usable,
 )
+from refti.run.store.helping import helping
 from refti.run.store.keeper import Keeper
 from refti.run.store.manifest import (
     circumstances,
@@ -37,6 +39,7 @@ from refti.run.store.manifest import (
 )
 from refti.run.store.memory import StoreMemory
 from refti.run.store.probes import probes_of, require_same_at_probes
+from refti.run.store.sharing import Sharing
 
 
 class KeptRun:
@@ -53,7 +56,8 @@ class KeptRun:
         self.folder = folder
         self._problem, self._report, self._stage = problem, report, ""
         self.result: Evidence | LogRatio | None = None
-        self.memory = StoreMemory(Keeper(folder, Bundles(folder / BLOCKS)), problem)
+        keeper = Keeper(folder, Bundles(folder / BLOCKS))
+        self.memory = StoreMemory(keeper, problem, sharing=Sharing(keeper, problem))
 
     def report(self, stage: str, done: int, total: int) -> None:
         """Tells how far the run is."""
@@ -104,7 +108,12 @@ def open_run(path: Any, problem: Problem, report: Progress) -> Iterator[KeptRun]
         (folder / BLOCKS).mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"{folder} cannot be written to: {error}.") from error
-    with locked(folder, lambda: report("waiting for another process on this run", 0, 1)):
+    with (
+        helping(folder, problem, identity, report) as helper,
+        locked(folder, helper.wait),
+        _sharing(folder),
+    ):
+        helper.leave()
         begun = (folder / MANIFEST).exists()
         if begun:
             found = read_manifest(folder)
@@ -122,6 +131,22 @@ def open_run(path: Any, problem: Problem, report: Progress) -> Iterator[KeptRun]
             raise
         finally:
             kept.memory.keeper.flush()
+            sharing = kept.memory.sharing
+            if sharing is not None and sharing.shared:
+                log_event(folder, "shared", blocks=sharing.shared)
+
+
+@contextmanager
+def _sharing(folder: Path) -> Iterator[None]:
+    """The scope in which blocks may be on offer; nothing is left of those who led before."""
+    place = folder / SHARED
+    shutil.rmtree(place, ignore_errors=True)
+    with suppress(OSError):
+        place.mkdir()
+    try:
+        yield
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
 
 
 def _begin(folder: Path, identity: dict[str, Any]) -> None:
@@ -159,7 +184,8 @@ def _open(folder: Path, problem: Problem, report: Progress) -> KeptRun:
 
 def _clear(folder: Path, was_there: bool) -> None:
     """Leaves no trace of a run that could not begin."""
-    shutil.rmtree(folder / BLOCKS, ignore_errors=True)
+    for place in (BLOCKS, SHARED):
+        shutil.rmtree(folder / place, ignore_errors=True)
     for file in folder.iterdir():
         if file.is_file():
             file.unlink()

@@ -23,6 +23,7 @@ from refti.run.settings import Settings, Station
 from refti.run.store.directory import MANIFEST
 
 FORMAT = 2
+COMMAND = "REFTI_COMMAND"  # the variable by which processes know the command that began them
 
 FINGERPRINT_SCALES = np.repeat([0.1, 1.0, 3.0], 4)  # of the points at which models are compared
 
@@ -51,6 +52,7 @@ def circumstances() -> dict[str, Any]:
         "machine": platform.machine(),
         "cores": os.cpu_count(),
         "environment": {name: os.environ.get(name) for name in threads},
+        "command": os.environ.get(COMMAND),
     }
 
 

@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import jax
@@ -20,13 +21,14 @@ from refti.run.rounds import RunState
 from refti.run.spread_blocks import SpreadBlocks
 from refti.run.store.directory import log_event
 from refti.run.store.keeper import Keeper
+from refti.run.store.requests import Request, block_name, write_request
+from refti.run.store.sharing import Sharing
 from refti.sampling.block import Block, Points, Rung, run_block
 from refti.sampling.evaluation_cache import Evaluated, EvaluationCache, RecordingCache
 from refti.sampling.kernels.base import Trace
 from refti.sampling.kernels.registry import KERNELS
 from refti.sampling.memory import Forgetful
 from refti.sampling.metering import Meter
-from refti.sampling.streams import key_name
 
 Value = TypeVar("Value")
 MADE_OF_OTHERS = ("plan", "pilot ")  # values whose blocks are kept too: holes in these are mended
@@ -45,17 +47,21 @@ class StoreMemory:
         problem: what the run is to find; densities in files stand for those of this problem.
         prefix: that tells the names of this run from those of others beside it.
         spread: runs blocks elsewhere, if anything does.
+        sharing: offers dear blocks to processes that were told to make the same run.
     """
 
     keeper: Keeper
     problem: Problem
     prefix: str = ""
     spread: SpreadBlocks | None = None
+    sharing: Sharing | None = None
 
     @property
     def workers(self) -> int:
         """How many blocks run at once elsewhere."""
-        return 0 if self.spread is None else self.spread.supervisor.workers
+        if self.spread is not None:
+            return self.spread.supervisor.workers
+        return 0 if self.sharing is None else self.sharing.workers
 
     @property
     def earlier(self) -> Sequence[Mapping[str, Any]]:
@@ -102,7 +108,7 @@ class StoreMemory:
             value = compute()
         finally:
             meter.cache = cache
-        self._keep(name, (value,), record, _difference(meter.spent, before), begun)
+        self._keep(name, (value,), record, (meter.spent - before).timeless, begun)
         return value
 
     def run_block(
@@ -127,21 +133,47 @@ class StoreMemory:
                 adapting=adapting,
                 points=points,
             )
-        name = _block_name(rung, keys, iterations, adapting, points)
-        found = self._read(name, meter)
+        name = block_name(rung, keys, iterations, adapting, points)
+        found = self._read_block(name, rung, meter)
         if found is not None:
-            state, step_size, trace, usage = found
-            state = KERNELS[rung.kernel].state_kind(*state)
-            return Block(replace(rung, state=state, step_size=step_size), trace, usage)
+            return found
+        settings: Any = {"iterations": iterations, "adapting": adapting, "points": points}
+        if self.sharing is None or self.spread is not None:
+            return self._make_block(name, leg, rung, keys, meter, settings)
+        wanted = Request(leg, rung, keys, settings, self.problem)
+        with self.sharing.turn(name, rung.moves, partial(write_request, wanted)) as is_ours:
+            # What somebody else wrote may be damaged.
+            found = None if is_ours else self._read_block(name, rung, meter)
+            if found is None:
+                found = self._make_block(name, leg, rung, keys, meter, settings)
+                if found.usage.programs == 0:
+                    self.sharing.took(rung.moves, found.usage.seconds)
+            return found
+
+    def _read_block(self, name: str, rung: Rung, meter: Meter) -> Block | None:
+        found = self._read(name, meter)
+        if found is None:
+            return None
+        state, step_size, trace, usage = found
+        state = KERNELS[rung.kernel].state_kind(*state)
+        return Block(replace(rung, state=state, step_size=step_size), trace, usage)
+
+    def _make_block(
+        self,
+        name: str,
+        leg: Leg,
+        rung: Rung,
+        keys: tuple[jax.Array, ...],
+        meter: Meter,
+        settings: Any,
+    ) -> Block:
         begun, part = time.perf_counter(), meter.of_a_part()
         part.cache = record = RecordingCache(meter.cache)
         run = run_block if self.spread is None else self.spread
-        block = run(
-            leg, rung, keys, iterations=iterations, meter=part, adapting=adapting, points=points
-        )
+        block = run(leg, rung, keys, meter=part, **settings)
         # Whatever else a rung has is there already when a block is asked for; and seconds are not
         # the same twice.
-        usage = replace(block.usage, seconds=0.0, compile_seconds=0.0, programs=0)
+        usage = block.usage.timeless
         parts = tuple(block.rung.state), block.rung.step_size, _on_host(block.trace), usage
         self._keep(name, parts, record, usage, begun)
         return block
@@ -248,29 +280,5 @@ class NoStore(Forgetful):
         """Nothing is remembered."""
 
 
-def _block_name(
-    rung: Rung, keys: Iterable[jax.Array], iterations: int, adapting: bool, points: Points
-) -> str:
-    """What tells a block from all others: everything that it is made from."""
-    total = hashlib.sha256()
-    for key in keys:
-        total.update(key_name(key).encode())
-    settings = (rung.lam, rung.kernel, rung.target_acceptance, rung.moves, rung.most_steps)
-    total.update(repr((*settings, rung.leaping, iterations, adapting, points)).encode())
-    for array in (*jax.tree.leaves(rung.whitening), *rung.state, *(rung.step_size or ())):
-        total.update(np.ascontiguousarray(array).tobytes())
-    return f"block {total.hexdigest()[:32]}"
-
-
 def _on_host(trace: Trace) -> Trace:
     return Trace(*(np.asarray(part) for part in trace))
-
-
-def _difference(after: Cost, before: Cost) -> Cost:
-    return Cost(
-        after.gradient_evaluations - before.gradient_evaluations,
-        after.density_evaluations - before.density_evaluations,
-        0.0,
-        0.0,
-        0,
-    )

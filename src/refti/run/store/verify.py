@@ -6,7 +6,6 @@ from its own files, all but the blocks in question, and these must come out the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,18 +14,15 @@ import numpy as np
 
 from refti.errors import RefTIError, StoreError
 from refti.models.model import Model
-from refti.results.result import Evidence
 from refti.results.saved import load
 from refti.results.saving import digest_of
+from refti.run.join import problem_of_run
 from refti.run.one_run import run
-from refti.run.problem import Problem
-from refti.run.settings import Settings
 from refti.run.store.bundles import Bundles, Damage
 from refti.run.store.directory import BLOCKS, MANIFEST, RESULT
 from refti.run.store.keeper import Keeper
-from refti.run.store.manifest import identify, read_manifest, require_same_run
+from refti.run.store.manifest import read_manifest
 from refti.run.store.memory import StoreMemory
-from refti.run.suitability import adapted_to_models
 from refti.sampling.computing import computing
 
 
@@ -90,7 +86,7 @@ def recompute(folder: Path, model: Model, count: int, seed: int = 0) -> Verified
     picks = np.random.default_rng(seed).permutation(len(names))[:count]
     unread = {names[pick] for pick in picks}
     with computing():
-        problem = _problem(folder, model)
+        problem = problem_of_run(folder, model)
         keeper = Keeper(folder, bundles, unread=unread)
         memory = _Verifying(keeper, problem)
         try:
@@ -126,27 +122,3 @@ class _Verifying(StoreMemory):
 
     def log(self, event: str, **values: Any) -> None:
         """Nothing is written."""
-
-
-def _problem(folder: Path, model: Model) -> Problem:
-    """The problem that a run's manifest states, of a model that must be its own."""
-    manifest = read_manifest(folder)
-    record: Any = manifest.get("settings")
-    if manifest.get("kind") != Evidence.__name__ or manifest.get("draws") is not None:
-        raise StoreError(
-            f"{folder} holds a run of two models or of given draws, whose blocks cannot be "
-            "computed again from one model; its files can be verified."
-        )
-    try:
-        settings = Settings(**{**record, "reference": _stations(record["reference"])})
-    except (KeyError, TypeError, RefTIError) as error:
-        raise StoreError(f"{folder} states settings that cannot be used here: {error}") from error
-    problem = Problem(Evidence, (model,), adapted_to_models(settings, [model]))
-    require_same_run(folder, manifest, identify(problem))
-    return problem
-
-
-def _stations(names: Sequence[str]) -> list[str | int]:
-    """References by their names, and orders of Taylor expansion."""
-    taylor = "Taylor order "
-    return [int(name.removeprefix(taylor)) if name.startswith(taylor) else name for name in names]

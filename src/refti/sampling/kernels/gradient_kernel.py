@@ -59,9 +59,7 @@ class GradientKernel:
         meter.count(gradients=len(x))
         location, factor = np.asarray(density.whitening.location), on_host(density.whitening.factor)
         u = np.ascontiguousarray(into_rows(factor, x - location))
-        return meter.call(
-            evaluate_chains, density.leg, jnp.asarray(density.lam), density.whitening, u
-        )
+        return meter.call(evaluate_chains, density.leg, on_leg(density.lam), density.whitening, u)
 
     def advance(
         self,
@@ -78,12 +76,12 @@ class GradientKernel:
         state, step_size, trace = meter.call(
             _advance,
             density.leg,
-            jnp.asarray(density.lam),
+            on_leg(density.lam),
             density.whitening,
             state,
             step_size,
             key,
-            jnp.asarray(TUNING.trajectory_length),
+            jnp.asarray(iterations.stretch * TUNING.trajectory_length),
             jnp.asarray(iterations.most_steps),
             jnp.asarray(iterations.target_acceptance),
             jnp.asarray(iterations.adapting),
@@ -100,6 +98,14 @@ class GradientKernel:
         """Where the chains stand, x[chain, dim]."""
         location, factor = np.asarray(density.whitening.location), on_host(density.whitening.factor)
         return location + out_rows(factor, np.asarray(state.u))
+
+
+def on_leg(lam: float) -> Float[Array, ""]:
+    """Lambda as programs get it.
+
+    A number of Python's is weakly typed to JAX and one of NumPy's is not: two programs for one.
+    """
+    return jnp.asarray(np.float64(lam))
 
 
 @compiled()

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from refti.study.leases import is_held, leased
-from refti.study.tuning import TUNING
+from refti.executors.leases import is_held, leased
+from refti.executors.tuning import TUNING
 
 
 def test_one_at_a_time(tmp_path: Path):

@@ -29,15 +29,22 @@ def as_model(model: object, args: Sequence[Any] | Mapping[str, Any] | None = Non
         )
     if isinstance(model, Model):
         return model
-    if _is_from("pymc", model):
-        return from_pymc(model)
-    if _is_from("bambi", model):
-        return from_pymc(_built(model))
+    if is_pymc_model(model):
+        return _from_pymc(model)
     if callable(model) and not isinstance(model, type) and (args is not None or _asks_none(model)):
         return _from_function(model, () if args is None else args)
     raise SettingsError(
         f"Expected a refti.Model; got {type(model).__name__}. Make one with {_remedy(model)}."
     )
+
+
+def is_pymc_model(model: object) -> bool:
+    """Whether it is a model of PyMC, or one of Bambi, which holds one."""
+    return _is_from("pymc", model) or _is_from("bambi", model)
+
+
+def _from_pymc(model: Any) -> Model:
+    return from_pymc(_built(model) if _is_from("bambi", model) else model)
 
 
 def _is_from(package: str, model: object) -> bool:

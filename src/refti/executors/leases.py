@@ -1,4 +1,4 @@
-"""Leases: files by which those who share a study's folder tell who works on which model.
+"""Leases: files by which those who share a folder tell who works on what.
 
 A lease is made by whoever comes first, and touched while the work goes on. One whose maker is gone
 is taken over. Two may believe so at once, and then both do the work: it gives the same bits, and
@@ -18,7 +18,7 @@ from pathlib import Path
 
 from refti.errors import StoreError
 from refti.executors.markers import is_alive
-from refti.study.tuning import TUNING
+from refti.executors.tuning import TUNING
 
 
 @contextmanager

@@ -1,0 +1,1 @@
+"""refti beside other programs on problems whose answers are known: `make bench`."""

@@ -1,0 +1,121 @@
+"""Orbits: modes that are images of each other under renumberings, found and made complete."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from refti.errors import ModelError
+from refti.models.model import ValueAndGradient
+from refti.models.space import Space
+from refti.search.known_peaks import KnownPeaks, OneForAll
+from refti.search.new_peaks import with_top
+from refti.search.relabelling import Relabelling, find_relabelling
+from refti.search.tuning import TUNING
+
+
+@dataclass
+class Orbits:
+    """Which known peaks are images of each other.
+
+    Attributes:
+        space: the parameters of the density; None where nothing is known of them.
+        relabelling: the renumberings that change nothing, once some were found.
+        added: how many peaks were added as images of others.
+    """
+
+    space: Space | None = None
+    relabelling: Relabelling | None = None
+    added: int = 0
+    _of: dict[int, int] = field(default_factory=dict)  # the first peak of the orbit, by peak
+    _whole: set[int] = field(default_factory=set)  # peaks all of whose images are known
+    _tried_at: int = 1  # modes known when renumberings were last looked for
+
+    def of(self, peak: int) -> int:
+        """The number of the peak that stands for all images of a peak."""
+        return self._of.get(int(peak), int(peak))
+
+    def first_ones(self, peaks: np.ndarray) -> np.ndarray:
+        """Those of some peaks that come first among their own images."""
+        _, first = np.unique([self.of(peak) for peak in peaks], return_index=True)
+        return np.asarray(peaks[np.sort(first)])
+
+    def complete(self, evaluate: ValueAndGradient, known: KnownPeaks) -> KnownPeaks:
+        """The peaks with all images of those that hold mass, where components may be renumbered."""
+        telling = known.with_mass(TUNING.telling_log_share)
+        if self.space is None or not known.is_curved[telling].all():
+            return known
+        if self.relabelling is None and len(telling) > self._tried_at:
+            self._tried_at = len(telling)
+            self.relabelling = find_relabelling(self.space, evaluate, _beside(known, telling))
+        if self.relabelling is None:
+            return known
+        for peak in telling:
+            if int(peak) not in self._whole:
+                known = self._with_images(evaluate, known, int(peak), self.relabelling)
+        return known
+
+    def _with_images(
+        self, evaluate: ValueAndGradient, known: KnownPeaks, peak: int, numbering: Relabelling
+    ) -> KnownPeaks:
+        """The peaks with all images of one."""
+        for order in numbering.orders():
+            try:
+                x, slopes = numbering.with_slopes(known.x[peak], order)
+            except ModelError:  # rounded to the edge of the support
+                continue
+            factor = np.linalg.cholesky(_square(slopes @ known.factors[peak]))
+            x, height = _nearer_the_top(evaluate, x, factor)
+            before = len(known)
+            known = with_top(evaluate, known, x, height, factor)
+            here = before if len(known) > before else _nearest(known, x)
+            self.added += len(known) - before
+            self._join(int(known.belongs_to[here]), peak)
+        return known
+
+    def _join(self, one: int, other: int) -> None:
+        """Makes one orbit of those of two peaks."""
+        first, second = sorted((self.of(one), self.of(other)))
+        self._of |= {peak: first for peak, of in self._of.items() if of == second}
+        self._of[one] = self._of[other] = self._of[second] = first
+        self._whole |= {one, other}
+
+    @property
+    def sentence(self) -> str:
+        """What was done, in words; nothing if nothing was."""
+        if self.relabelling is None:
+            return ""
+        return f"{self.relabelling.sentence}, by which {self.added} modes were added to those met"
+
+
+def _beside(known: KnownPeaks, peaks: np.ndarray) -> np.ndarray:
+    """Points beside some peaks, where nothing is as it is by chance."""
+    which = np.resize(peaks, TUNING.relabelled_points)
+    noise = np.random.default_rng(0).normal(size=(len(which), known.x.shape[1]))
+    assert not isinstance(known.factors, OneForAll)  # components are looked for in few dimensions
+    return np.asarray(known.x[which] + 0.5 * np.einsum("nij,nj->ni", known.factors[which], noise))
+
+
+def _nearer_the_top(
+    evaluate: ValueAndGradient, x: np.ndarray, factor: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """The point after a step by curvature, if that is higher, and its height.
+
+    The Jacobian of a simplex is not that of its image, so the top is a little beside the image.
+    """
+    values, gradients = evaluate(x[None])
+    slope = gradients[0] @ factor
+    stepped = x + factor @ slope / max(1.0, float(np.linalg.norm(slope)))
+    there, _ = evaluate(stepped[None])
+    return (stepped, float(there[0])) if there[0] > values[0] else (x, float(values[0]))
+
+
+def _square(factor: np.ndarray) -> np.ndarray:
+    return np.asarray(factor @ factor.T)
+
+
+def _nearest(known: KnownPeaks, x: np.ndarray) -> int:
+    """The number of the peak that a point is at, as seen in that peak's spreads."""
+    offsets = [np.linalg.norm(known.whitened(x[None], peak)) for peak in range(len(known))]
+    return int(np.argmin(offsets))
