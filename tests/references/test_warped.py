@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import special
 
 from refti.errors import ReferenceFitError
+from refti.references.bends import straighten, straighten_quickly
 from refti.references.sinh_arcsinh import Bend, condense, fit_bends
 from refti.references.warped import Warped, bend_at, fit_warped, log_densities, warped
+from refti.sampling.computing import computing
 from refti.sampling.exact_start import exact_draws
 
 
@@ -153,3 +156,17 @@ def test_log_gamma_target_is_what_it_says():
     y = log_gamma_draws(5, 20000, 7) @ mix.T
     z = (y.mean(axis=0) - special.digamma(shapes)) / np.sqrt(special.polygamma(1, shapes) / 20000)
     assert np.abs(z).max() < 5
+
+
+def test_bends_are_straightened_quickly_to_the_same_numbers():
+    """The form for thousands of coordinates, its gradient as well, at zero and far out too."""
+    rng = np.random.default_rng(5)
+    w = np.concatenate([[0.0, 1e-9, -40.0, 1e4], rng.normal(size=60)])
+    skew, tail = rng.normal(scale=0.5, size=64), rng.uniform(0.5, 1.5, 64)
+    with computing():
+        plain, quick = (
+            [*form(w, skew, tail), jax.grad(lambda w, f=form: jnp.sum(f(w, skew, tail)[1]))(w)]
+            for form in (straighten, straighten_quickly)
+        )
+    for one, other in zip(plain, quick, strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-8, atol=1e-12)

@@ -19,7 +19,7 @@ from refti.factors.banded import Banded
 from refti.factors.factor import Factor, Stretch, learn, learn_from_nothing, no_stretch
 from refti.models.model import Model
 from refti.references.base import in_64_bits
-from refti.references.bends import bend, straighten
+from refti.references.bends import bend, straighten_quickly
 from refti.references.family import FitInputs
 from refti.references.level import match_level
 from refti.references.shrinkage import require_covariance
@@ -51,7 +51,7 @@ class Structured:
         """The unnormalised log density at one point."""
         v, slope = self.factor.into(x - self.mean), jnp.zeros(())
         if self.skew is not None and self.tail is not None:
-            v, slopes = straighten(v, self.skew, self.tail)
+            v, slopes = straighten_quickly(v, self.skew, self.tail)
             slope = jnp.sum(slopes)
         log_normal = -0.5 * jnp.dot(v, v) - 0.5 * len(v) * jnp.log(2 * jnp.pi)
         return self.log_z + log_normal + slope - self.factor.log_determinant
