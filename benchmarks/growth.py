@@ -104,7 +104,7 @@ def main() -> None:
         page = Path(__file__).parent.parent / "docs" / "growth.md"
         introduction = _INTRODUCTION.format(seeds=asked.seeds)
         page.write_text(
-            "\n".join([introduction, *lines, "", closing, "", made_by("make growth")]),
+            "\n".join([introduction, *lines, "", closing, "", OTHERWISE, made_by("make growth")]),
             encoding="utf-8",
         )
 
@@ -201,6 +201,39 @@ the condition number stays below 50 in every dimension; *skewed chain* is a seri
 such variables. The table gives what the run cost, not rescaled where its error is smaller than
 asked for. Every run has a process of its own; seconds include compiling and depend on the machine.
 z is the mean of |value − exact| / error and, in parentheses, the largest.
+"""
+
+OTHERWISE = """\
+## What is done otherwise in thousands of dimensions
+
+Up to 500 parameters every matrix is dense. Beyond, a run first asks whether the curvature at the
+mode is sparse: it steps along random groups of parameters at once, and from which slopes change
+it tells who hangs together with whom, as one finds the ill by pooled samples. That takes 500 to
+1,500 gradients whatever the dimension. Parameters that all others hang together with, such as the
+scale of a hierarchy, are recognised. What is found is held against steps in all directions before
+it is believed. Its Cholesky factor has the same band and border, and serves to climb, to whiten
+chains, and as the covariance of the references `"laplace"`, `"structured"` and
+`"structured_warped"`.
+
+Where the curvature is not sparse, a dense matrix is used up to 1,500 parameters as before.
+Beyond, the 120 steps of a Lanczos iteration find up to 64 directions in which it differs most
+from that of independent parameters. A posterior that is correlated in more directions than that
+is sampled in coordinates that are not round: it takes more steps for each draw, and may end
+untrusted.
+
+Beyond 500 parameters with a sparse curvature, and beyond 1,500 with any:
+
+- Coordinates for funnels, hierarchies and heavy tails are not looked for: write a hierarchy non-
+  centred.
+- A spike far above the draws is not followed down to see whether mass falls towards it: the check
+  *peak* then fails where it could have been cleared.
+- 2,000 climbs at the most look for other modes about those found. In so many dimensions they see
+  only modes about as wide as the known one in nearly all of them, or off it along single
+  parameters; the result says so.
+- Of the posterior as many draws are kept as are 25 million numbers. The pilot has at most 40
+  million.
+- A second witness is not made beyond 1,500 parameters unless the prior is given apart.
+- Functions without gradients have dense matrices in any dimension, and are hopeless there anyway.
 """
 
 
