@@ -51,7 +51,7 @@ def eight_schools() -> float:
 
 
 def log_z_of_skewed(dim: int) -> float:
-    """The log evidence of the skewed target of the suite, which takes the diagonal of its matrix."""
+    """The log evidence of the skewed target of the suite, by the diagonal of its matrix."""
     shapes, diagonal = np.linspace(1.0, 5.0, dim), np.linspace(0.5, 2.0, dim)
     return float(special.gammaln(shapes).sum() - np.log(diagonal).sum())
 
