@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import selectors
 import subprocess
 import tempfile
@@ -130,9 +131,11 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 
 
 def _last_line(errors: object) -> str:
+    """What an error said; JAX prints more after it."""
     errors.seek(0)  # type: ignore[attr-defined]
     lines = errors.read().strip().splitlines()  # type: ignore[attr-defined]
-    return (lines or ["it ended without an answer"])[-1][:200]
+    named = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Interrupt)\b", line)]
+    return (named or lines or ["it ended without an answer"])[-1][:200]
 
 
 def _is_chosen(problem: Problem, given: argparse.Namespace) -> bool:
