@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 from scipy.special import betaln, gammaln, log_expit, logsumexp
-
 from tests.case_studies.integrals import Exact, importance, normal_nodes, over_scale
 
 from .formulas_bambi import batting_data, drugs_data, sleep_data
@@ -227,7 +226,7 @@ def network() -> Exact:
     rng = np.random.default_rng(0)
     grid = np.linspace(np.log(0.02), np.log(80), 120)
     values = []
-    for _ in range(3_000):
+    for _ in range(40_000):
         hidden = np.tanh(np.stack([np.ones(len(x)), x], axis=1) @ rng.normal(size=(2, 2)))
         precision = np.exp(grid)
         each = _ridge(hidden, y, np.repeat(precision[:, None], 2, axis=1), 1 / precision)
