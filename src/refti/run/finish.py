@@ -62,7 +62,8 @@ def check_run(state: RunState, stopped: float, meter: Meter) -> list[Check]:
         checks.append(_check_peak(pilot.peak, log_z, problem.model.dim))
     points = state.conclusion.samples[-1].end_points
     if not isinstance(state.plan.path.legs[-1].start, Student):  # whose own draws get there
-        checks.append(check_tails(_heaviest(points)))
+        apart = pilot.on_separate_modes and problem.way is None
+        checks.append(check_tails(_heaviest(points, pilot.modes.peaks if apart else None)))
     if not pilot.on_separate_modes:  # between which a line has gaps and peaks of its own
         # A run without the budget for it is not trusted anyway, or has next to nothing left.
         with suppress(OutOfBudgetError):
@@ -74,9 +75,22 @@ def check_run(state: RunState, stopped: float, meter: Meter) -> list[Check]:
     return checks
 
 
-def _heaviest(points: np.ndarray) -> float:
-    """The largest tail shape of the coordinates of draws[chain, draw, dim]."""
+def _heaviest(points: np.ndarray, modes: np.ndarray | None = None) -> float:
+    """The largest tail shape of the coordinates of draws[chain, draw, dim].
+
+    About each of several modes[mode, dim] by itself: a light one far off is no tail of the others.
+    """
     x = points.reshape(-1, points.shape[2])
+    if modes is None:
+        return _heaviest_about_median(x)
+    spread = np.maximum(x.std(axis=0), 1e-300)
+    nearest = np.argmin(np.linalg.norm((x[:, None] - modes) / spread, axis=2), axis=1)
+    parts = [x[nearest == mode] for mode in range(len(modes))]
+    shapes = [_heaviest_about_median(part) for part in parts if len(part) >= CHECKS.tail_draws]
+    return max(shapes, default=0.0)
+
+
+def _heaviest_about_median(x: np.ndarray) -> float:
     distances = np.abs(x - np.median(x, axis=0))
     with np.errstate(divide="ignore"):
         return max(pareto_shape(column) for column in np.log(distances).T)
