@@ -8,8 +8,8 @@ INTRODUCTION = """\
 How long do refti and other programs take to get a log evidence that is right to 0.05 nats? Every
 program has a process and an environment of its own with pinned versions, and runs at its defaults
 on the same problem, whose evidence is known. The first run of a process is cold: its seconds
-count from the start of Python, with importing and compiling. refti keeps nothing on disk here, as
-if it had never been run.
+count from the start of Python, with importing and compiling. refti has nothing compiled on disk
+here, as if it had never been run; *second process* has what a first one kept.
 
 The table has the cold seconds of refti to a true error of 0.05, and those of the others as
 multiples of it. Each program stops at an error of its own. So the seconds that it spent sampling
