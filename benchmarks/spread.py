@@ -89,24 +89,31 @@ def gain(models: int, places: str, warm: bool) -> None:
             seconds * (1 if place == "none" else 2)
         )
         click.echo(
-            f"{place}: {seconds:.1f} s, ratio {seconds / alone:.2f}; outside the models' own runs "
+            f"{place}: {seconds:.1f} s, ratio {seconds / alone:.2f}, {record['busy']:.0f} s of "
+            f"computing in all processes; outside the models' own runs "
             f"{outside:.1%} of the workers' time; {record['spread']['megabytes']:.0f} MB a worker; "
             f"{len(record['models'])} done, {len(record['failed'])} failed"
         )
 
 
-def _timed(arguments: list[str], cache: Path, cores: int | None = None) -> tuple[float, Any]:
+def _timed(
+    arguments: list[str], cache: Path | None = None, cores: int | None = None
+) -> tuple[float, Any]:
     """The seconds that a command of refti took, and what it printed."""
-    environment = {**os.environ, "REFTI_CACHE": str(cache / "cache")}
+    environment = dict(os.environ)
+    environment |= {} if cache is None else {"REFTI_CACHE": str(cache / "cache")}
     environment |= {} if cores is None else {"REFTI_CORES": str(cores)}
-    began = time.monotonic()
+    began, before = time.monotonic(), os.times()
     done = subprocess.run(
         [sys.executable, "-m", "refti", *arguments],
         stdout=subprocess.PIPE,
         text=True,
         env=environment,
     )
-    return time.monotonic() - began, json.loads(done.stdout)
+    seconds, after = time.monotonic() - began, os.times()
+    busy = after.children_user + after.children_system
+    busy -= before.children_user + before.children_system
+    return seconds, {**json.loads(done.stdout), "busy": busy}
 
 
 @main.command()
@@ -127,7 +134,7 @@ def dear(size: int, places: str) -> None:
         command = ["run", str(folder / "process.stan"), "--data", str(folder / "data.json")]
         command += ["--kept", "100", "--warmup", "100", "--rungs", "6", "--search", "quick"]
         command += ["--no-prior-check", "--target-error", "0.5", "--quiet", "--json"]
-        _timed([*command, "--max-evaluations", "2000"], folder)  # compiles what all of them use
+        _timed([*command, "--max-evaluations", "2000"])  # compiles what all of them use
         alone, values = None, set()
         for name in places.split(","):
             seconds, log_z, inside = _time_one(name, command, folder)
@@ -142,13 +149,13 @@ def _time_one(name: str, command: list[str], folder: Path) -> tuple[float, float
     store = ["--store", str(folder / name.replace(" ", "-"))]
     if name == "joined":
         with ThreadPoolExecutor(2) as pool:
-            both = [pool.submit(_timed, [*command, *store], folder, 1) for _ in range(2)]
+            both = [pool.submit(_timed, [*command, *store], cores=1) for _ in range(2)]
             (seconds, record), _ = (one.result() for one in both)
     elif name == "one core":
-        seconds, record = _timed([*command, *store], folder, 1)
+        seconds, record = _timed([*command, *store], cores=1)
     else:
         executor = [] if name == "none" else ["--executor", name]
-        seconds, record = _timed([*command, *store, *executor], folder)
+        seconds, record = _timed([*command, *store, *executor])
     (result,) = record["results"].values()
     own = result["cost"]["seconds"]
     compiling = result["cost"]["compile_seconds"]
