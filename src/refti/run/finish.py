@@ -31,6 +31,7 @@ from refti.results.rungs import RungSummary, summarise_rungs
 from refti.run.conclude import Conclusion, shares_of
 from refti.run.groups import Groups
 from refti.run.missing_tail import find_missing_tail
+from refti.run.origins import origin_of
 from refti.run.pilot import Peak
 from refti.run.problem import Problem
 from refti.run.rounding import check_bounds
@@ -182,7 +183,7 @@ def told_by_models(problem: Problem, rejected: Rejections | None) -> dict[str, A
     """What the models' own languages have to say: what they are, and the points they rejected."""
     sources = dict.fromkeys(model.source for model in problem.models)
     told: dict[str, Any] = {"source": ", ".join(sources)}
-    origins = [None if model.origin is None else dict(model.origin) for model in problem.given]
+    origins = [origin_of(model) for model in problem.given]
     if any(origin is not None for origin in origins):
         told["origin"] = origins[0] if len(origins) == 1 else origins
     notes = list(dict.fromkeys(note for model in problem.given for note in model.notes))
