@@ -167,13 +167,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=Path, default=ROWS)
     parser.add_argument("--made-by", default="make bench-quick")
+    parser.add_argument("--note", default="", help="what a reader should know of this run")
     parser.add_argument("--clock", choices=["wall", "processor"], default="wall")
     given = parser.parse_args()
     known = problems()
     found = summaries(read_records(given.rows, read_row), known, given.clock)
     draw_seconds(found, known, FIGURES / "benchmarks_seconds.svg")
     draw_claims(found, FIGURES / "benchmarks_claims.svg")
-    PAGE.write_text(page(found, known, given.made_by, given.clock), encoding="utf-8")
+    text = page(found, known, given.made_by, given.clock, note=given.note)
+    PAGE.write_text(text, encoding="utf-8")
     print(f"{PAGE.relative_to(ROOT)} tells of {len(found)} programs on problems.")
 
 
