@@ -9,6 +9,7 @@ import argparse
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from textwrap import fill
 
 from benchmarks.made_by import made_by
 from benchmarks.peers.environments import REQUIREMENTS, ROOT
@@ -41,11 +42,18 @@ def summaries(
 
 
 def page(
-    found: Sequence[Summary], known: dict[str, Problem], command: str, clock: Clock = "wall"
+    found: Sequence[Summary],
+    known: dict[str, Problem],
+    command: str,
+    clock: Clock = "wall",
+    *,
+    note: str = "",
 ) -> str:
     """The page as Markdown."""
+    told = [fill(note, 98), ""] if note else []
     parts = [
         INTRODUCTION,
+        *told,
         CLOCKS[clock],
         headline(found, known),
         "",
