@@ -98,7 +98,11 @@ def better(found: Sequence[Summary], known: dict[str, Problem]) -> list[str]:
         return [*lines, "On none of the problems that were run.", ""]
     for one in ahead:
         share = one.seconds_to_wanted / base[one.problem]
-        held = "" if math.isnan(one.covered) else f", {_share(one.covered)} of its intervals hold"
+        held = (
+            ""
+            if math.isnan(one.covered)
+            else f", {_share(one.covered)} of its intervals hold the truth"
+        )
         lines.append(
             f"- **{known[one.problem].about}** ({known[one.problem].dim} parameters): "
             f"{PROGRAMS[one.program].label} takes {share:.2g} of refti's seconds{held}. "
