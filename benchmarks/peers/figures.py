@@ -53,7 +53,7 @@ def draw_seconds(found: Sequence[Summary], known: dict[str, Problem], file: Path
     axes.set_xscale("log")
     _plain_numbers(axes.xaxis)
     axes.set_yticks(range(len(names)), [f"{known[n].about} ({known[n].dim})" for n in names])
-    axes.invert_yaxis()
+    axes.set_ylim(len(names) - 0.5, -0.5)  # the first problem on top
     axes.grid(axis="both", color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.set_xlabel(f"seconds from a cold start to a true error of {WANTED} nats")

@@ -9,6 +9,7 @@ import argparse
 import math
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from textwrap import fill
 
 from benchmarks.made_by import made_by
 from benchmarks.peers.environments import REQUIREMENTS, ROOT
@@ -41,11 +42,18 @@ def summaries(
 
 
 def page(
-    found: Sequence[Summary], known: dict[str, Problem], command: str, clock: Clock = "wall"
+    found: Sequence[Summary],
+    known: dict[str, Problem],
+    command: str,
+    clock: Clock = "wall",
+    *,
+    note: str = "",
 ) -> str:
     """The page as Markdown."""
+    told = [fill(note, 98), ""] if note else []
     parts = [
         INTRODUCTION,
+        *told,
         CLOCKS[clock],
         headline(found, known),
         "",
@@ -90,7 +98,11 @@ def better(found: Sequence[Summary], known: dict[str, Problem]) -> list[str]:
         return [*lines, "On none of the problems that were run.", ""]
     for one in ahead:
         share = one.seconds_to_wanted / base[one.problem]
-        held = "" if math.isnan(one.covered) else f", {_share(one.covered)} of its intervals hold"
+        held = (
+            ""
+            if math.isnan(one.covered)
+            else f", {_share(one.covered)} of its intervals hold the truth"
+        )
         lines.append(
             f"- **{known[one.problem].about}** ({known[one.problem].dim} parameters): "
             f"{PROGRAMS[one.program].label} takes {share:.2g} of refti's seconds{held}. "
@@ -167,13 +179,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=Path, default=ROWS)
     parser.add_argument("--made-by", default="make bench-quick")
+    parser.add_argument("--note", default="", help="what a reader should know of this run")
     parser.add_argument("--clock", choices=["wall", "processor"], default="wall")
     given = parser.parse_args()
     known = problems()
     found = summaries(read_records(given.rows, read_row), known, given.clock)
     draw_seconds(found, known, FIGURES / "benchmarks_seconds.svg")
     draw_claims(found, FIGURES / "benchmarks_claims.svg")
-    PAGE.write_text(page(found, known, given.made_by, given.clock), encoding="utf-8")
+    text = page(found, known, given.made_by, given.clock, note=given.note)
+    PAGE.write_text(text, encoding="utf-8")
     print(f"{PAGE.relative_to(ROOT)} tells of {len(found)} programs on problems.")
 
 

@@ -12,6 +12,7 @@ from benchmarks.peers.rows import Row
 
 WANTED = 0.05  # nats: the true error to which seconds are counted
 Clock = Literal["wall", "processor"]
+LEAST_SCALE = 0.25  # of sampling: no program gets by with next to none
 FAR = 2.5  # times the claimed error, which three seeds of an honest one reach once in 3,000 times
 WIDTH = 1.96  # standard errors of a 95 % interval
 
@@ -66,7 +67,8 @@ class Summary:
             return math.nan
         if self.is_biased:
             return math.inf
-        return max(0.0, self.cold - self.sampling) + self.sampling * (self.rms / WANTED) ** 2
+        scale = max(LEAST_SCALE, (self.rms / WANTED) ** 2)
+        return max(0.0, self.cold - self.sampling) + self.sampling * scale
 
     @property
     def is_biased(self) -> bool:

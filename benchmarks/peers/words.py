@@ -14,12 +14,13 @@ here, as if it had never been run; *second process* has what a first one kept.
 The table has the cold seconds of refti to a true error of 0.05, and those of the others as
 multiples of it. Each program stops at an error of its own. So the seconds that it spent sampling
 are scaled by (true error / 0.05)², which is how Monte Carlo errors go, and the rest is left as it
-is: starting, compiling, warming up. That is generous to chains which stay on the modes they began
-on. True errors are root mean squares over a few seeds; with three of them such a number is known
-to about a factor of 2, and its square to 4, so small differences mean nothing. *Wrong by* stands
-where a program is farther off than 2.5 times what it claims: sampling longer does not cure that.
-A dash is a problem that a program cannot be asked: nested samplers and sequential Monte Carlo
-need a prior to draw from, R a program in the syntax of Stan 2.21.
+is: starting, compiling, warming up. Sampling is taken to be no less than a quarter of what it
+was, since programs have a least length. All that is generous to chains which stay on the modes
+they began on. True errors are root mean squares over a few seeds; with three of them such a
+number is known to about a factor of 2, and its square to 4, so small differences mean nothing.
+*Wrong by* stands where a program is farther off than 2.5 times what it claims: sampling longer
+does not cure that. A dash is a problem that a program cannot be asked: nested samplers and
+sequential Monte Carlo need a prior to draw from, R a program in the syntax of Stan 2.21.
 
 ![Seconds to a true error of 0.05 nats, by problem and program](_static/benchmarks_seconds.svg)
 """
@@ -77,8 +78,8 @@ WHY = {
         "there."
     ),
     "ultranest": (
-        "In a few dimensions it is slow and careful, needs no gradient and claims errors that "
-        "can be relied on."
+        "In a few dimensions it starts at once, needs no gradient, finds every mode on its "
+        "way in, and claims errors that are rather too large."
     ),
     "blackjax_nss": (
         "With a prior to draw from and a likelihood in JAX it runs many points side by side, "
