@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from refti.draws import autocorrelation
+from refti.factors.factor import Factor
 from refti.paths.path import Leg
 from refti.sampling.block import Block, Rung
 from refti.sampling.engine import Engine
@@ -110,7 +111,8 @@ def _refit(
     """The whitening of a window's draws, and of the scores there where these are worth it."""
     x = np.concatenate([part.x for part in window], axis=1)
     found = None
-    if engine.kernel.needs_gradient and wants_scores(x.shape[2]):
+    is_dense = not isinstance(rung.whitening.factor, Factor)
+    if engine.kernel.needs_gradient and is_dense and wants_scores(x.shape[2]):
         evaluate = value_and_gradient(leg, rung.lam, engine.chains, engine.meter)
         _, scores = evaluate(x.reshape(-1, x.shape[2]))
         found = refit_by_scores(rung.whitening, x, scores, on_separate_modes=on_separate_modes)
