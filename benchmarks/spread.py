@@ -89,24 +89,31 @@ def gain(models: int, places: str, warm: bool) -> None:
             seconds * (1 if place == "none" else 2)
         )
         click.echo(
-            f"{place}: {seconds:.1f} s, ratio {seconds / alone:.2f}; outside the models' own runs "
+            f"{place}: {seconds:.1f} s, ratio {seconds / alone:.2f}, {record['busy']:.0f} s of "
+            f"computing in all processes; outside the models' own runs "
             f"{outside:.1%} of the workers' time; {record['spread']['megabytes']:.0f} MB a worker; "
             f"{len(record['models'])} done, {len(record['failed'])} failed"
         )
 
 
-def _timed(arguments: list[str], cache: Path, cores: int | None = None) -> tuple[float, Any]:
+def _timed(
+    arguments: list[str], cache: Path | None = None, cores: int | None = None
+) -> tuple[float, Any]:
     """The seconds that a command of refti took, and what it printed."""
-    environment = {**os.environ, "REFTI_CACHE": str(cache / "cache")}
+    environment = dict(os.environ)
+    environment |= {} if cache is None else {"REFTI_CACHE": str(cache / "cache")}
     environment |= {} if cores is None else {"REFTI_CORES": str(cores)}
-    began = time.monotonic()
+    began, before = time.monotonic(), os.times()
     done = subprocess.run(
         [sys.executable, "-m", "refti", *arguments],
         stdout=subprocess.PIPE,
         text=True,
         env=environment,
     )
-    return time.monotonic() - began, json.loads(done.stdout)
+    seconds, after = time.monotonic() - began, os.times()
+    busy = after.children_user + after.children_system
+    busy -= before.children_user + before.children_system
+    return seconds, {**json.loads(done.stdout), "busy": busy}
 
 
 @main.command()
@@ -127,7 +134,7 @@ def dear(size: int, places: str) -> None:
         command = ["run", str(folder / "process.stan"), "--data", str(folder / "data.json")]
         command += ["--kept", "100", "--warmup", "100", "--rungs", "6", "--search", "quick"]
         command += ["--no-prior-check", "--target-error", "0.5", "--quiet", "--json"]
-        _timed([*command, "--max-evaluations", "2000"], folder)  # compiles what all of them use
+        _timed([*command, "--max-evaluations", "2000"])  # compiles what all of them use
         alone, values = None, set()
         for name in places.split(","):
             seconds, log_z, inside = _time_one(name, command, folder)
@@ -142,13 +149,13 @@ def _time_one(name: str, command: list[str], folder: Path) -> tuple[float, float
     store = ["--store", str(folder / name.replace(" ", "-"))]
     if name == "joined":
         with ThreadPoolExecutor(2) as pool:
-            both = [pool.submit(_timed, [*command, *store], folder, 1) for _ in range(2)]
+            both = [pool.submit(_timed, [*command, *store], cores=1) for _ in range(2)]
             (seconds, record), _ = (one.result() for one in both)
     elif name == "one core":
-        seconds, record = _timed([*command, *store], folder, 1)
+        seconds, record = _timed([*command, *store], cores=1)
     else:
         executor = [] if name == "none" else ["--executor", name]
-        seconds, record = _timed([*command, *store, *executor], folder)
+        seconds, record = _timed([*command, *store, *executor])
     (result,) = record["results"].values()
     own = result["cost"]["seconds"]
     compiling = result["cost"]["compile_seconds"]
@@ -161,10 +168,10 @@ def _time_one(name: str, command: list[str], folder: Path) -> tuple[float, float
 
 @main.command("bits")
 @click.option("--models", default=4, show_default=True)
-@click.option("--mpi/--no-mpi", default=False, help="Under mpiexec, with mpi4py, as well.")
-def same_bits(models: int, mpi: bool) -> None:
+@click.option("--places", default="loky,Dask,shards", show_default=True, help="mpiexec too.")
+def same_bits(models: int, places: str) -> None:
     """The same study in process, on 1, 2 and 3 processes, on Dask, as three shards, under MPI."""
-    places: dict[str, Callable[[Path], refti.StudyResult]] = {
+    known: dict[str, Callable[[Path], refti.StudyResult]] = {
         "in process": lambda study: refti.run_study(study, executor=None),
         **{
             f"loky, {n} workers": lambda study, n=n: refti.run_study(study, executor=n)  # type: ignore[misc]
@@ -172,13 +179,16 @@ def same_bits(models: int, mpi: bool) -> None:
         },
         "Dask, 2 workers": lambda study: refti.run_study(study, executor="dask", workers=2),
         "three shards": _shards,
-        **({"mpiexec, 2 workers": _mpi} if mpi else {}),
+        "mpiexec, 2 workers": _mpi,
     }
+    wanted = ["in process", *places.split(",")]
     found = {}
-    for place, run in places.items():
+    for place, run in known.items():
+        if not any(word in place for word in wanted):
+            continue
         found[place] = _all_bits(run, models, seed=0)
         click.echo(f"{place}: {' '.join(value[:8] for value in found[place].values())}")
-    changed = _all_bits(places["in process"], models, seed=1)
+    changed = _all_bits(known["in process"], models, seed=1)
     first = found["in process"]
     same = all(one == first for one in found.values())
     detected = all(changed[name] != first[name] for name in first)
@@ -210,7 +220,10 @@ def _shards(study: Path) -> refti.StudyResult:
 
 def _mpi(study: Path) -> refti.StudyResult:
     command = ["mpiexec", "-n", "3", sys.executable, "-m", "mpi4py.futures", "-m"]
-    subprocess.run([*command, "benchmarks.spread", "under-mpi", str(study)], check=True)
+    # Three processes, whatever the number of cores: the first one only hands out.
+    environment = {**os.environ, "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+    arguments = ["benchmarks.spread", "under-mpi", str(study)]
+    subprocess.run([*command, *arguments], check=True, env=environment)
     return refti.run_study(study, executor=None)
 
 

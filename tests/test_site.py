@@ -20,7 +20,16 @@ ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 CHECKS = ROOT / "src" / "refti" / "checks"
-MEASURED = ["measured", "hard_shapes", "mode_search", "table", "careful", "growth", "sources"]
+MEASURED = [
+    "measured",
+    "hard_shapes",
+    "mode_search",
+    "table",
+    "careful",
+    "growth",
+    "sources",
+    "benchmarks",
+]
 
 
 def text_of(page: str) -> str:

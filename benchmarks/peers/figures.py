@@ -9,6 +9,7 @@ from typing import Any
 
 import matplotlib
 from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
 
 from benchmarks.peers.problems import Problem
 from benchmarks.peers.programs import PROGRAMS
@@ -50,6 +51,7 @@ def draw_seconds(found: Sequence[Summary], known: dict[str, Problem], file: Path
             x, y = zip(*points, strict=True)
             axes.plot(x, y, **style(program), label=PROGRAMS[program].label)
     axes.set_xscale("log")
+    _plain_numbers(axes.xaxis)
     axes.set_yticks(range(len(names)), [f"{known[n].about} ({known[n].dim})" for n in names])
     axes.invert_yaxis()
     axes.grid(axis="both", color="#dddddd", linewidth=0.6)
@@ -81,11 +83,20 @@ def draw_claims(found: Sequence[Summary], file: Path) -> None:
         axes.set_ylim(ends)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    _plain_numbers(axes.xaxis)
+    _plain_numbers(axes.yaxis)
     axes.set_xlabel("claimed error, nats")
     axes.set_ylabel("true error, nats")
     axes.grid(color="#dddddd", linewidth=0.6)
     figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=8)
     _save(figure, file)
+
+
+def _plain_numbers(axis: Any) -> None:
+    """Numbers at 1, 2 and 5 of every power of ten, as one writes them."""
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.set_minor_formatter(NullFormatter())
 
 
 def _save(figure: Figure, file: Path) -> None:

@@ -88,7 +88,7 @@ def blackjax_slices(problem: Problem, seed: int) -> Answer:
         key = jax.random.key(seed)
         cube = np.random.default_rng(seed).uniform(size=(LIVE, problem.dim))
         state = sampler.init(jnp.asarray(split.from_cube(cube)))
-        step = jax.jit(sampler.step)
+        step = jax.jit(sampler.step).lower(key, state).compile()
         begun, dead = time.perf_counter(), []
         while state.integrator.logZ_live - state.integrator.logZ > np.log(REMAINING):
             key, own = jax.random.split(key)

@@ -119,7 +119,7 @@ def details(name: str, found: Sequence[Summary], problem: Problem) -> str:
             _error(one.rms),
             _error(one.claimed),
             "–" if math.isnan(one.covered) else _share(one.covered),
-            _error(one.limit),
+            _limit(one),
             f"{one.answers} of {one.asked}" + (f" ({one.why_not})" if one.why_not else ""),
         ]
         lines.append(f"| {' | '.join(cells)} |")
@@ -150,6 +150,12 @@ def _number(value: float) -> str:
 
 def _error(value: float) -> str:
     return f"{value:.3f}" if math.isfinite(value) else "–"
+
+
+def _limit(one: Summary) -> str:
+    if not math.isfinite(one.limit) or not one.claimed > 0:
+        return "–"
+    return f"{one.limit:.3f} ({_share((one.limit / one.claimed) ** 2)})"
 
 
 def _share(value: float) -> str:

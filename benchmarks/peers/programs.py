@@ -21,6 +21,7 @@ class Program:
         environment: the name of its pins in requirements/; that of refti if empty.
         suits: whether it can be asked at all, by the form that it needs.
         largest: the dimension above which it is not asked, as it is not made for that.
+        again: whether a process has run it before, whose compiled programs were kept.
     """
 
     name: str
@@ -29,6 +30,7 @@ class Program:
     environment: str
     suits: Callable[[Problem], bool]
     largest: int = 100_000
+    again: bool = False
 
     def takes(self, problem: Problem) -> bool:
         """Whether it is asked about a problem."""
@@ -56,6 +58,7 @@ PROGRAMS = {
     program.name: program
     for program in (
         Program("refti", "refti", "ours:default", "", _any),
+        Program("refti_again", "refti, second process", "ours:default", "", _any, again=True),
         Program("refti_two_rungs", "refti, two rungs", "ours:two_rungs", "", _any),
         Program("refti_paper", "refti, the paper's recipe", "ours:paper", "", _any, 1000),
         Program("refti_stan", "refti, Stan", "ours:from_stan", "", lambda p: p.zoo is not None),

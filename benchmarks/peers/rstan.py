@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -40,11 +40,8 @@ def run(problem: Problem, seed: int) -> Answer:
     kept = Path(os.environ.get("BENCH_R_CACHE") or tempfile.gettempdir())
     kept.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        data, answer = Path(folder, "data.json"), Path(folder, "answer.json")
-        values = {
-            k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in problem.data().items()
-        }
-        data.write_text(json.dumps(values))
+        data, answer = Path(folder, "data.R"), Path(folder, "answer")
+        data.write_text(dump(problem.data()))
         program = kept / f"{problem.name}.rds"
         arguments = [problem.program_for_r, data, answer, program, seed]
         done = subprocess.run(
@@ -53,11 +50,26 @@ def run(problem: Problem, seed: int) -> Answer:
         if not answer.exists():
             last = (done.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise RuntimeError(f"R: {last}")
-        found = json.loads(answer.read_text())
+        found = dict(line.split() for line in answer.read_text().splitlines())
     return Answer(
         float(found["log_z"]),
         math.sqrt(float(found["re2"])),
-        int(found["gradients"]),
-        int(found["calls"]),
+        round(float(found["gradients"])),
+        round(float(found["calls"])),
         float(found["sampling_seconds"]),
     )
+
+
+def dump(data: dict[str, Any]) -> str:
+    """The data as R reads them, matrices column by column."""
+    lines = []
+    for name, value in data.items():
+        array = np.asarray(value)
+        numbers = ", ".join(map(repr, array.ravel(order="F").tolist()))
+        if array.ndim == 0:
+            lines.append(f"{name} <- {numbers}")
+        elif array.ndim == 1:
+            lines.append(f"{name} <- c({numbers})")
+        else:
+            lines.append(f"{name} <- structure(c({numbers}), .Dim = c{array.shape})")
+    return "\n".join(lines) + "\n"

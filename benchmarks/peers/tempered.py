@@ -91,14 +91,15 @@ def blackjax_persistent(problem: Problem, seed: int) -> Answer:
             target_ess=3,
             num_mcmc_steps=SWEEPS,
         )
-        state, advance = sampler.init(particles), jax.jit(sampler.step)
-        key, begun, steps = jax.random.key(seed), time.perf_counter(), 0
+        key, state = jax.random.key(seed), sampler.init(particles)
+        advance = jax.jit(sampler.step).lower(key, state).compile()
+        begun, steps = time.perf_counter(), 0
         while float(state.tempering_param) < 1 and steps < MOST_STEPS:
             key, own = jax.random.split(key)
             state, _ = advance(own, state)
             steps += 1
         seconds = time.perf_counter() - begun
-    reached = float(state.tempering_param) >= 1
+        reached, log_z = float(state.tempering_param) >= 1, float(state.log_Z)
     # About six densities a coordinate: where a slice ends, and points of it.
     calls = 6 * steps * SWEEPS * PARTICLES * problem.dim
-    return Answer(float(state.log_Z), math.nan, 0, calls, seconds, trusted=reached)
+    return Answer(log_z, math.nan, 0, calls, seconds, trusted=reached)

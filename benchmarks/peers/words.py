@@ -8,18 +8,18 @@ INTRODUCTION = """\
 How long do refti and other programs take to get a log evidence that is right to 0.05 nats? Every
 program has a process and an environment of its own with pinned versions, and runs at its defaults
 on the same problem, whose evidence is known. The first run of a process is cold: its seconds
-count from the start of Python, with importing and compiling. refti keeps nothing on disk here, as
-if it had never been run.
+count from the start of Python, with importing and compiling. refti has nothing compiled on disk
+here, as if it had never been run; *second process* has what a first one kept.
 
 The table has the cold seconds of refti to a true error of 0.05, and those of the others as
 multiples of it. Each program stops at an error of its own. So the seconds that it spent sampling
 are scaled by (true error / 0.05)², which is how Monte Carlo errors go, and the rest is left as it
-is: starting, compiling, warming up. True errors are root mean squares over a few seeds; with
-three of them such a number is known to about a factor of 2, and its square to 4, so small
-differences mean nothing. *Wrong by* stands where a program is farther off than four times what it
-claims: sampling longer does not cure that. A dash is a problem that a program cannot be asked:
-nested samplers and sequential Monte Carlo need a prior to draw from, R a program in the syntax of
-Stan 2.21.
+is: starting, compiling, warming up. That is generous to chains which stay on the modes they began
+on. True errors are root mean squares over a few seeds; with three of them such a number is known
+to about a factor of 2, and its square to 4, so small differences mean nothing. *Wrong by* stands
+where a program is farther off than 2.5 times what it claims: sampling longer does not cure that.
+A dash is a problem that a program cannot be asked: nested samplers and sequential Monte Carlo
+need a prior to draw from, R a program in the syntax of Stan 2.21.
 
 ![Seconds to a true error of 0.05 nats, by problem and program](_static/benchmarks_seconds.svg)
 """
@@ -45,8 +45,9 @@ shown.
 
 Gradients and calls of the density are medians; MB is the most memory that the process had; *95 %
 hold* is the share of 95 % intervals that hold the truth. *Limit* is the error that draws of that
-number allow if all were independent and ideally spread over the path, ∫ sd_λ Δ dλ / √n: no
-estimate along this path is better.
+number allow if all were independent and ideally spread over the path, ∫ sd_λ Δ dλ / √n, and in
+brackets the share of it that was reached a draw, in squares. With two rungs the integral is
+itself a rough one.
 """
 
 # Why one would use it instead.

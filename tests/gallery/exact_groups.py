@@ -226,7 +226,7 @@ def network() -> Exact:
     rng = np.random.default_rng(0)
     grid = np.linspace(np.log(0.02), np.log(80), 120)
     values = []
-    for _ in range(3_000):
+    for _ in range(40_000):
         hidden = np.tanh(np.stack([np.ones(len(x)), x], axis=1) @ rng.normal(size=(2, 2)))
         precision = np.exp(grid)
         each = _ridge(hidden, y, np.repeat(precision[:, None], 2, axis=1), 1 / precision)

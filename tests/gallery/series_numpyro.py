@@ -8,6 +8,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 import numpyro
+from jax import lax
 from jax.experimental.ode import odeint
 from jax.typing import ArrayLike
 from numpyro.distributions import (
@@ -169,9 +170,11 @@ def states_numpyro() -> refti.Model:
         spread = numpyro.sample("spread", HalfNormal(1.0))
         step = jnp.log(jnp.array([[stay[0], 1 - stay[0]], [1 - stay[1], stay[1]]]))
         seen = Normal(mean, spread).log_prob(y[:, None])
-        forward = seen[0] - jnp.log(2.0)
-        for now in seen[1:]:
-            forward = jnp.logaddexp(forward[0] + step[0], forward[1] + step[1]) + now
+
+        def onward(forward: ArrayLike, now: ArrayLike) -> tuple[ArrayLike, None]:
+            return jnp.logaddexp(forward[0] + step[0], forward[1] + step[1]) + now, None
+
+        forward, _ = lax.scan(onward, seen[0] - jnp.log(2.0), seen[1:])
         numpyro.sample("y", Unnormalised(jnp.logaddexp(forward[0], forward[1])), obs=0.0)
 
     return refti.from_numpyro(hidden_markov)

@@ -305,18 +305,18 @@ def test_data_are_written_as_stan_reads_them():
     data = {
         "n": np.float64(3),
         "k": jnp.array([1, 2]),
-        "y": np.array([[1, np.nan], [np.inf, -np.inf]]),
+        "y": np.array([[1, 2.5], [np.inf, -np.inf]]),
         "z": [],
         "unused": "text",
     }
-    wanted = {"n": 3, "k": [1, 2], "y": [[1, "NaN"], ["Infinity", "-Infinity"]], "z": []}
+    wanted = {"n": 3, "k": [1, 2], "y": [[1, 2.5], ["Infinity", "-Infinity"]], "z": []}
     assert json.loads(to_json(program, data)) == wanted
 
 
 def test_data_that_break_a_declared_bound_are_refused(shapes: refti.Model):
     with pytest.raises(refti.ModelError, match=r"'n' must be at least 1; got n = 0"):
         refti.from_stan(EXAMPLE / "radiata.stan", {"n": 0, "strength": [], "covariate": []})
-    with pytest.raises(refti.ModelError, match=r"does not accept the data.*scale is nan"):
+    with pytest.raises(refti.ModelError, match=r"'scale' must hold numbers; got NaN at scale"):
         refti.from_stan(HERE / "shapes.stan", {**SHAPES, "scale": np.nan})
 
 

@@ -108,6 +108,7 @@ def test_what_is_no_data_is_told_with_its_line(text: str, said: str):
         ({"x": np.zeros((3, 3))}, r"'x' must have the sizes \[N = 3, K \+ 1 = 2\]; got \[3, 3\]"),
         ({"g": [1, 2, 9]}, r"'g' must be at most N = 3; got g\[3\] = 9"),
         ({"K": -1}, r"'K' must be at least 0; got K = -1"),
+        ({"y": [0.5, np.nan, np.nan]}, r"'y' must hold numbers; got NaN at y\[2\] \(2 in all\)"),
         ({"c": np.zeros((2, 3))}, r"'c' must have the sizes \[2, 2\]"),
     ],
 )

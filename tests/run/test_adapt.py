@@ -11,7 +11,12 @@ import pytest
 from refti import suite
 from refti.paths.path import Leg
 from refti.references.gaussian import gaussian
-from refti.run.adapt import allocate_moves, shorten_diverging_steps
+from refti.run.adapt import (
+    adapt_leg,
+    allocate_moves,
+    lengthen_trajectories,
+    shorten_diverging_steps,
+)
 from refti.run.tuning import ROUNDS
 from refti.sampling.block import Rung
 from refti.sampling.kernels.step_size import fresh_step_size
@@ -54,6 +59,43 @@ def sampled_leg(
 
 def moves(state: LegState) -> list[int]:
     return [rung.moves for rung in allocate_moves(state).rungs]
+
+
+def in_many_dimensions(state: LegState, dim: int = 30) -> LegState:
+    """The leg as if its points had so many coordinates, its chains with steps of their own."""
+    (scan,) = state.scans
+    wide = replace(scan, end_points=np.repeat(scan.end_points, dim, axis=2))
+    steps = fresh_step_size(0.1, Meter())
+    rungs = tuple(replace(rung, step_size=steps) for rung in state.rungs)
+    return replace(state, scans=(wide,), rungs=rungs)
+
+
+class TestTrajectories:
+    """Trajectories are longer where draws are slow, and never get shorter."""
+
+    def test_only_slow_rungs_get_longer_ones(self):
+        leg = in_many_dimensions(sampled_leg([0.0, 0.6, 0.995], FAR))
+        first, second, third = (rung.stretch for rung in lengthen_trajectories(leg).rungs)
+        assert first == 1.0
+        # Draws of correlation 0.6 are forgotten after (1 + 0.6) / (1 - 0.6) = 4 of them.
+        assert second == pytest.approx(np.sqrt(4 / SAMPLING.forgotten_after), rel=0.15)
+        assert third == SAMPLING.most_stretched
+
+    def test_what_is_long_stays_so(self):
+        leg = in_many_dimensions(sampled_leg([0.0, 0.0], FAR))
+        leg = replace(leg, rungs=tuple(replace(rung, stretch=3.0) for rung in leg.rungs))
+        assert [rung.stretch for rung in lengthen_trajectories(leg).rungs] == [3.0, 3.0]
+
+    def test_a_few_dimensions_are_left_to_the_moves(self):
+        leg = in_many_dimensions(sampled_leg([0.3, 0.99, 0.3], FAR), 3)
+        adapted = adapt_leg(leg).rungs
+        assert [rung.stretch for rung in adapted] == [1.0] * 3
+        assert adapted[1].moves > 1
+
+    def test_a_rung_gets_one_or_the_other(self):
+        adapted = adapt_leg(in_many_dimensions(sampled_leg([0.3, 0.99, 0.3], FAR))).rungs
+        assert adapted[1].stretch == SAMPLING.most_stretched
+        assert adapted[1].moves == 1
 
 
 class TestMoves:

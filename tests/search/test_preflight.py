@@ -48,6 +48,10 @@ def starts(
 
 
 NORMAL = refti.Model(lambda x: -0.5 * jnp.sum(x**2), dim=2)
+# A loop of no fixed length, as solvers have.
+SOLVED = refti.Model(
+    lambda x: jax.lax.while_loop(lambda y: y > 1e9, lambda y: y / 2, -0.5 * jnp.sum(x**2)), dim=2
+)
 SCALED = family(lambda x, c, h: h - 0.5 * jnp.sum(((x - 3 * c) / c) ** 2) - x[0] / c)
 KINKED = family(lambda x, at: -jnp.sum(jnp.abs(x - at)) - 0.1 * x[0])
 NOWHERE = made_of(lambda x: np.nan, lambda x: np.zeros(2))
@@ -57,7 +61,18 @@ CUT = family(lambda x, at: jnp.where(x[0] >= at, -0.5 * jnp.sum(x**2) - x[1], -j
 def test_a_gradient_through_a_coarse_solver_is_no_wrong_gradient():
     # Off by 0.3 %, as Stan's is for Lotka and Volterra at tolerances of 1e-5 and 1e-3.
     noisy = made_of(lambda x: -0.5 * np.sum(x**2), lambda x: -x * [1.003, 0.998])
-    assert len(starts(density=noisy)) > 1
+    assert len(starts(SOLVED, noisy)) > 1
+
+
+def test_a_custom_derivative_of_a_plain_program_may_not_be_off_by_a_hundredth():
+    @jax.custom_vjp
+    def squares(x):
+        return jnp.sum(x**2)
+
+    squares.defvjp(lambda x: (squares(x), x), lambda x, slope: (2.02 * slope * x,))
+    wrong = refti.Model(lambda x: -0.5 * squares(x), dim=2)
+    with pytest.raises(refti.ModelError, match="Check custom derivatives"):
+        starts(wrong)
 
 
 class TestRefused:

@@ -180,7 +180,7 @@ def check_prior_integral(
     Args:
         estimate: the log of its integral.
         language: what the model was written in, as its source begins.
-        why_not: how the budget was spent before the integral was found, if it was.
+        why_not: why its integral was not found: a sentence, or "before" a budget was spent.
         parts: why it is one by the way the prior is made, in words, if that is known.
     """
     if parts and not np.isfinite(estimate.value):
@@ -198,8 +198,10 @@ def check_prior_integral(
             "multiplies standard normals, say), or see by hand that it integrates to 1 and set "
             "check_prior=False"
         )
-        if why_not:
-            advice = f"the prior's own integral was not found before {why_not}"
+        if why_not.startswith("before "):
+            advice = f"the prior's own integral was not found {why_not}"
+        elif why_not:
+            advice += f" ({why_not.rstrip('.')})"
     return at_most("prior", abs(estimate.value), allowed, advice)
 
 

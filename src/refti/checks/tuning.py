@@ -45,6 +45,7 @@ class CheckTuning:
     tail_coordinates: int = tuned(
         5, "with long tails, whose mass is also integrated from the density itself"
     )
+    tail_draws: int = tuned(200, "about one of several modes, from which its tails can be told")
     tail_beyond: float = tuned(0.98, "share of the draws beyond which a tail begins")
     tail_lines: int = tuned(8, "draws through which the density is integrated along a coordinate")
     tail_points: int = tuned(20, "points on each side of a line's middle, and of its draw")

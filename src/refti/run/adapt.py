@@ -1,4 +1,4 @@
-"""Adaptation between rounds: where moves are spent, shorter steps, and the share inside counted."""
+"""Adaptation between rounds: where moves are spent, how far and in what steps, the share inside."""
 
 from __future__ import annotations
 
@@ -13,10 +13,41 @@ from refti.estimators import influence, mbar
 from refti.run.tuning import ROUNDS
 from refti.sampling.engine import Engine
 from refti.sampling.exact_start import count_inside
-from refti.sampling.leg import LegState
+from refti.sampling.leg import LegState, choose_leaps
 from refti.sampling.leg_sample import collect
-from refti.sampling.rung import shorten_steps
+from refti.sampling.rung import shorten_steps, stretched
+from refti.sampling.score_whitening import wants_scores
 from refti.sampling.streams import KeyStream
+
+
+def adapt_leg(state: LegState) -> LegState:
+    """The leg with its chains adapted to what they have met."""
+    longer, more = lengthen_trajectories(state), allocate_moves(state)
+    rungs = [
+        # Where trajectories are longer from now on, the draws so far say too much of moves.
+        by_length if by_length.stretch > before.stretch else by_moves
+        for before, by_length, by_moves in zip(state.rungs, longer.rungs, more.rungs, strict=True)
+    ]
+    return choose_leaps(shorten_diverging_steps(replace(state, rungs=tuple(rungs))))
+
+
+def lengthen_trajectories(state: LegState) -> LegState:
+    """The leg with longer trajectories on rungs whose draws are slow.
+
+    Twice the length takes a quarter of the draws where twice the moves take half. In a few
+    dimensions it is left to the moves.
+    """
+    if not wants_scores(state.scans[-1].end_points.shape[2]):
+        return state
+    delta = collect(state).draws.delta[state.exact :]
+    times = delta[0].size / np.maximum(autocorrelation.bulk_size(delta), 1.0)
+    rungs = [
+        rung
+        if rung.step_size is None
+        else replace(rung, stretch=max(rung.stretch, stretched(rung.stretch, float(time))))
+        for rung, time in zip(state.rungs, times, strict=True)
+    ]
+    return replace(state, rungs=tuple(rungs))
 
 
 def allocate_moves(state: LegState) -> LegState:

@@ -31,6 +31,7 @@ from refti.results.rungs import RungSummary, summarise_rungs
 from refti.run.conclude import Conclusion, shares_of
 from refti.run.groups import Groups
 from refti.run.missing_tail import find_missing_tail
+from refti.run.origins import origin_of
 from refti.run.pilot import Peak
 from refti.run.problem import Problem
 from refti.run.rounding import check_bounds
@@ -62,7 +63,8 @@ def check_run(state: RunState, stopped: float, meter: Meter) -> list[Check]:
         checks.append(_check_peak(pilot.peak, log_z, problem.model.dim))
     points = state.conclusion.samples[-1].end_points
     if not isinstance(state.plan.path.legs[-1].start, Student):  # whose own draws get there
-        checks.append(check_tails(_heaviest(points)))
+        apart = pilot.on_separate_modes and problem.way is None
+        checks.append(check_tails(_heaviest(points, pilot.modes.peaks if apart else None)))
     if not pilot.on_separate_modes:  # between which a line has gaps and peaks of its own
         # A run without the budget for it is not trusted anyway, or has next to nothing left.
         with suppress(OutOfBudgetError):
@@ -74,9 +76,22 @@ def check_run(state: RunState, stopped: float, meter: Meter) -> list[Check]:
     return checks
 
 
-def _heaviest(points: np.ndarray) -> float:
-    """The largest tail shape of the coordinates of draws[chain, draw, dim]."""
+def _heaviest(points: np.ndarray, modes: np.ndarray | None = None) -> float:
+    """The largest tail shape of the coordinates of draws[chain, draw, dim].
+
+    About each of several modes[mode, dim] by itself: a light one far off is no tail of the others.
+    """
     x = points.reshape(-1, points.shape[2])
+    if modes is None:
+        return _heaviest_about_median(x)
+    spread = np.maximum(x.std(axis=0), 1e-300)
+    nearest = np.argmin(np.linalg.norm((x[:, None] - modes) / spread, axis=2), axis=1)
+    parts = [x[nearest == mode] for mode in range(len(modes))]
+    shapes = [_heaviest_about_median(part) for part in parts if len(part) >= CHECKS.tail_draws]
+    return max(shapes, default=0.0)
+
+
+def _heaviest_about_median(x: np.ndarray) -> float:
     distances = np.abs(x - np.median(x, axis=0))
     with np.errstate(divide="ignore"):
         return max(pareto_shape(column) for column in np.log(distances).T)
@@ -168,7 +183,7 @@ def told_by_models(problem: Problem, rejected: Rejections | None) -> dict[str, A
     """What the models' own languages have to say: what they are, and the points they rejected."""
     sources = dict.fromkeys(model.source for model in problem.models)
     told: dict[str, Any] = {"source": ", ".join(sources)}
-    origins = [None if model.origin is None else dict(model.origin) for model in problem.given]
+    origins = [origin_of(model) for model in problem.given]
     if any(origin is not None for origin in origins):
         told["origin"] = origins[0] if len(origins) == 1 else origins
     notes = list(dict.fromkeys(note for model in problem.given for note in model.notes))

@@ -142,8 +142,10 @@ def _look_beside(
     if settings.check_prior and problem.model.prior is not None and ended is None:
         report("integrating the prior", 0, 1)
         try:
-            integral = integrate_prior(problem, meter, partial(_run_alone, memory, "prior"))
-            why_not = spent_budget(settings, meter) if meter.exhausted else ""
+            alone = partial(_run_alone, memory, "prior")
+            integral, why_not = integrate_prior(problem, meter, alone)
+            if meter.exhausted:
+                why_not = f"before {spent_budget(settings, meter)}"
             parts = problem.given[0].prior_parts
             checks.append(check_prior_integral(integral, problem.given[0].source, why_not, parts))
             if parts and not np.isfinite(integral.value):

@@ -13,8 +13,8 @@ from refti.run.tuning import ROUNDS
 from refti.sampling.metering import Meter
 
 
-def integrate_prior(problem: Problem, meter: Meter, run: RunAlone) -> Estimate:
-    """The log of the prior's own integral, which should be 0; NaN where it was not found.
+def integrate_prior(problem: Problem, meter: Meter, run: RunAlone) -> tuple[Estimate, str]:
+    """The log of the prior's own integral, which should be 0; NaN and why, where it was not found.
 
     It should cost no more than the run. Raises KeyboardInterrupt if it was interrupted.
     """
@@ -31,6 +31,6 @@ def integrate_prior(problem: Problem, meter: Meter, run: RunAlone) -> Estimate:
     try:
         prior = problem.model.prior_alone()
         beside = Problem(Evidence, (prior,), adapted_to_models(alone, [prior]))
-        return run_beside(beside, meter, run).estimates["mbar"]
-    except RefTIError:  # may not cost the result that is there already
-        return Estimate(float("nan"), 0.0)
+        return run_beside(beside, meter, run).estimates["mbar"], ""
+    except RefTIError as error:  # may not cost the result that is there already
+        return Estimate(float("nan"), 0.0), str(error)

@@ -21,7 +21,7 @@ from refti.paths.path import telescopic
 from refti.progress import Stage
 from refti.results.result import Evidence
 from refti.results.text import plus_minus
-from refti.run.adapt import allocate_moves, refine_support_share, shorten_diverging_steps
+from refti.run.adapt import adapt_leg, refine_support_share
 from refti.run.budget import spent_budget
 from refti.run.choose_reference import fit_family, measure_length
 from refti.run.conclude import Conclusion, conclude
@@ -33,7 +33,7 @@ from refti.sampling.block import Rung, positions
 from refti.sampling.engine import Engine
 from refti.sampling.kernels.registry import BY_VALUES
 from refti.sampling.ladder_building import begin_leg, insert_rungs, keep_inside, refine_ladder
-from refti.sampling.leg import LegState, choose_leaps, scan
+from refti.sampling.leg import LegState, scan
 from refti.sampling.leg_sample import collect
 from refti.sampling.metering import OutOfBudgetError
 from refti.sampling.rung import move_chains, place_chains, warm_up
@@ -281,8 +281,7 @@ def _adapt(state: RunState, engine: Engine) -> RunState:
             refits=state.refits + 1,
             earlier=state,
         )
-    legs = tuple(choose_leaps(shorten_diverging_steps(allocate_moves(leg))) for leg in state.legs)
-    return _spend(state, engine, legs=legs)
+    return _spend(state, engine, legs=tuple(adapt_leg(leg) for leg in state.legs))
 
 
 def _last_rung(state: RunState, index: int, engine: Engine) -> Rung:

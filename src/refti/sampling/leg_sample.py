@@ -22,7 +22,8 @@ class LegSample:
         share: of the start density inside the support of the end.
         end_share: of the end density inside the support of the start.
         end_points: `[chain, draw, dim]`, draws of the end density.
-        divergences: `[sampled rung]`, the share of iterations that diverged.
+        divergences: `[sampled rung]`, the share of iterations that diverged in the later half of
+            the scans; those before may have had longer steps, of which the halves tell.
         acceptance: `[sampled rung]`, the share of moves that were accepted.
         gradients: `[sampled rung]`, evaluations in all scans.
         exchanges: `[pair]`, the share of exchanges tried that were made.
@@ -52,7 +53,7 @@ def collect(state: LegState, kept: int | None = None) -> LegSample:
         share=share,
         end_share=end_share,
         end_points=np.concatenate([scan.end_points for scan in scans], axis=1)[:, :kept],
-        divergences=np.mean([scan.divergences for scan in scans], axis=0),
+        divergences=np.mean([scan.divergences for scan in scans[len(scans) // 2 :]], axis=0),
         acceptance=np.mean([scan.acceptance for scan in scans], axis=0),
         gradients=draws_a_scan * np.sum([scan.gradients for scan in scans], axis=0),
         exchanges=np.where(tried > 0, accepted / np.maximum(tried, 1), np.nan),

@@ -110,12 +110,14 @@ def _refit(
 ) -> Whitening:
     """The whitening of a window's draws, and of the scores there where these are worth it."""
     x = np.concatenate([part.x for part in window], axis=1)
-    found = None
+    dim, found = x.shape[2], None
     is_dense = not isinstance(rung.whitening.factor, Factor)
-    if engine.kernel.needs_gradient and is_dense and wants_scores(x.shape[2]):
+    if engine.kernel.needs_gradient and is_dense and wants_scores(dim):
         evaluate = value_and_gradient(leg, rung.lam, engine.chains, engine.meter)
-        _, scores = evaluate(x.reshape(-1, x.shape[2]))
-        found = refit_by_scores(rung.whitening, x, scores, on_separate_modes=on_separate_modes)
+        most = max(TUNING.fewest_scores, TUNING.scores_a_dimension * dim)
+        some = x[:, :: -(-x[..., 0].size // most)]
+        _, scores = evaluate(some.reshape(-1, dim))
+        found = refit_by_scores(rung.whitening, some, scores, on_separate_modes=on_separate_modes)
     return found or refit(rung.whitening, x, on_separate_modes=on_separate_modes)
 
 

@@ -55,6 +55,10 @@ class SamplingTuning:
         "draws alone do, and rings and ridges need the spread of the whole",
     )
     scores_up_to: int = tuned(1500, "beyond which their dense matrices take too long")
+    scores_a_dimension: int = tuned(
+        4, "of a window of warm-up, beyond which their whitening hardly gains by more …"
+    )
+    fewest_scores: int = tuned(400, "… but this many at the least, where there are so many draws")
     probes: int = tuned(2, "scans between two looks at the ladder")
     surely_far_apart: float = tuned(
         0.1, "overlap of neighbours after one scan, below which no second is needed to put rungs in"

@@ -8,6 +8,7 @@ from refti.errors import ModelError
 from refti.models.determinism import require_deterministic
 from refti.models.model import Model, ValueAndGradient
 from refti.models.rejections import Rejections
+from refti.models.solvers import may_solve
 from refti.search.tuning import TUNING
 
 
@@ -41,8 +42,10 @@ def preflight(
             f"The gradient of the log density is zero or NaN at all {int(inside.sum())} start "
             "points with a finite value: the density is constant, or not differentiable by JAX."
         )
+    is_rough = may_solve(model.density, starts[0])
+    tolerance = TUNING.compared_tolerance if is_rough else TUNING.plain_tolerance
     for index in range(compared):
-        starts[index], wrong = _find_believable(evaluate, starts[index], rng)
+        starts[index], wrong = _find_believable(evaluate, starts[index], rng, tolerance)
         if wrong is not None:
             faults.append(wrong)
             break
@@ -76,23 +79,23 @@ def _nowhere_finite(model: Model, candidates: np.ndarray, before: Rejections | N
 
 
 def _find_believable(
-    evaluate: ValueAndGradient, x: np.ndarray, rng: np.random.Generator
+    evaluate: ValueAndGradient, x: np.ndarray, rng: np.random.Generator, tolerance: float
 ) -> tuple[np.ndarray, str | None]:
     """The point, or one beside it, and what is wrong with its gradient there, if it is.
 
     Derivatives of smooth functions are wrong at single points where they were written by cases,
     such as NumPyro's Bernoulli at a logit of 0: that is no fault, but no place to start either.
     """
-    if _wrong_gradient(evaluate, x, rng) is None:
+    if _wrong_gradient(evaluate, x, rng, tolerance) is None:
         return x, None
     beside = x + TUNING.beside * np.maximum(1.0, np.abs(x)) * rng.normal(size=x.shape)
     if not np.isfinite(evaluate(beside[None])[0][0]):
         beside = x
-    return beside, _wrong_gradient(evaluate, beside, rng)
+    return beside, _wrong_gradient(evaluate, beside, rng, tolerance)
 
 
 def _wrong_gradient(
-    evaluate: ValueAndGradient, x: np.ndarray, rng: np.random.Generator
+    evaluate: ValueAndGradient, x: np.ndarray, rng: np.random.Generator, tolerance: float
 ) -> str | None:
     """How the compiled gradient disagrees with central differences along random directions.
 
@@ -107,7 +110,7 @@ def _wrong_gradient(
     fine, bend = _differences(evaluate, x, value[0], directions, step / 4)
     rounding = 16 * np.finfo(float).eps * abs(value[0]) / step
     doubt = 10 * np.abs(coarse - fine) + np.abs(bend) + rounding
-    allowed = TUNING.compared_tolerance * np.abs(gradient[0]).sum() + 1e-8 + doubt
+    allowed = tolerance * np.abs(gradient[0]).sum() + 1e-8 + doubt
     wrong = np.isfinite(doubt) & (np.abs(fine - slopes) > allowed)
     if not wrong.any():
         return None

@@ -20,7 +20,12 @@ class SearchTuning:
     compared_tolerance: float = tuned(
         0.03,
         "of the gradient's size, that it may be off by: a gradient through a coarse solver is off "
-        "by thousandths, which Metropolis steps correct; one worth refusing by all of it",
+        "by thousandths, which Metropolis steps correct; one worth refusing by all of it …",
+    )
+    plain_tolerance: float = tuned(
+        1e-4,
+        "… and in a JAX program without a loop of unknown length, which has nothing to be off by: "
+        "a custom derivative that is 1 % wrong is told, though it would cost only acceptance",
     )
     beside: float = tuned(1e-3, "how far off a point a gradient is looked at again, relative to x")
 

@@ -90,7 +90,8 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
             recipe=Recipe(f"{__name__}:from_numpyro", (call.function, *call.args), call.kwargs),
             prior_parts=outline.prior_parts,
         )
-        return made.with_quantities(read_quantities(space, trial.start))
+        found = _run_users_function(lambda: read_quantities(space, trial.start))
+        return made.with_quantities(found)
 
 
 def _with_sites_summed_out(space: NumPyroSpace, outline: _Outline, trial: Trial) -> Model:

@@ -65,13 +65,24 @@ def _discrete(model: Any) -> list[str]:
 
 
 def _improper(model: Any) -> list[str]:
-    names = [rv.name for rv in model.free_RVs if _kind(rv) in IMPROPER]
+    names = [
+        rv.name
+        for rv in model.free_RVs
+        if any(_kind(part) in IMPROPER for part in [rv, *_inside(model, rv)])
+    ]
     if not names:
         return []
     return [
         f"Improper flat priors: {_listed(names)}. The evidence does not exist under a prior that "
         "has no finite integral: give a proper one, such as a wide Normal or HalfNormal."
     ]
+
+
+def _inside(model: Any, rv: Any) -> list[Any]:
+    """What a variable is made of, such as the first value of a random walk or a mixture's parts."""
+    from pytensor.graph.traversal import ancestors as all_above
+
+    return list(all_above(rv.owner.inputs, blockers=model.free_RVs))
 
 
 def _wrapped(model: Any) -> list[str]:

@@ -75,6 +75,7 @@ def from_pymc(model: Any, *, backend: Literal["auto", "jax", "numba"] = "auto") 
                     start=graphs.start,
                     source=source,
                     prior_parts=prior_parts(continuous),
+                    notes=_notes(model),
                     **_recipe(model, backend),
                 )
                 return _told(made, mended, read_quantities(graphs, name))
@@ -94,6 +95,7 @@ def from_pymc(model: Any, *, backend: Literal["auto", "jax", "numba"] = "auto") 
                     source=_describe_source("values alone, without gradients,", tried),
                     rejections=rejections.read,
                     prior_parts=prior_parts(continuous),
+                    notes=_notes(model),
                     **_recipe(model, backend),
                 )
                 return _told(made, mended, read_quantities(graphs, "pytensor"))
@@ -149,6 +151,15 @@ def _told(made: Model, mended: list[Correction], quantities: Quantities) -> Mode
     for one in mended:
         warnings.warn(f"{one.why}.", stacklevel=3)
     return made.with_quantities(quantities)
+
+
+def _notes(model: Any) -> tuple[str, ...]:
+    """What a reader has to know of potentials: nothing can tell what they were meant for."""
+    names = ", ".join(f'"{potential.name}"' for potential in model.potentials)
+    told = (
+        f"potentials count with the likelihood, so a prior written as one is not checked: {names}"
+    )
+    return (told,) if names else ()
 
 
 def _describe_source(by: str, tried: list[str]) -> str:

@@ -23,8 +23,10 @@ def size_faults(declared: Mapping[str, Declared], values: Mapping[str, Any]) -> 
         if name in values and one.kind not in ("complex", "tuple"):
             array = np.asarray(values[name])
             if array.dtype.kind in "biuf":
-                faults += _faults_of_shape(one, array, known) or _faults_of_bounds(
-                    one, array, known
+                faults += (
+                    _faults_of_shape(one, array, known)
+                    or _not_numbers(name, array)
+                    or _faults_of_bounds(one, array, known)
                 )
     return faults
 
@@ -59,6 +61,23 @@ def _faults_of_shape(one: Declared, array: np.ndarray, known: Mapping[str, Any])
     return [f"{one.name!r} must have the sizes [{said}]; got {list(array.shape)}."]
 
 
+def _not_numbers(name: str, array: np.ndarray) -> list[str]:
+    missing = np.isnan(array.astype(np.float64))
+    if not missing.any():
+        return []
+    return [
+        f"{name!r} must hold numbers; got NaN at {_at(name, missing)} ({missing.sum():,} in all). "
+        "Stan knows no missing values: leave those observations out, make parameters of them, or "
+        "write any number where the program never looks."
+    ]
+
+
+def _at(name: str, chosen: np.ndarray) -> str:
+    """The first of some elements, counted as Stan does."""
+    place = tuple(int(i) + 1 for i in np.argwhere(chosen)[0])
+    return f"{name}[{', '.join(map(str, place))}]" if place else name
+
+
 def _faults_of_bounds(one: Declared, array: np.ndarray, known: Mapping[str, Any]) -> list[str]:
     faults = []
     for side, beyond, word in (("lower", np.less, "at least"), ("upper", np.greater, "at most")):
@@ -67,11 +86,9 @@ def _faults_of_bounds(one: Declared, array: np.ndarray, known: Mapping[str, Any]
             continue
         outside = beyond(array, bound)
         if outside.any():
-            place = tuple(int(i) + 1 for i in np.argwhere(outside)[0])
-            where = f"{one.name}[{', '.join(map(str, place))}]" if place else one.name
             faults.append(
-                f"{one.name!r} must be {word} {_size(one.bounds[side], bound)}; got {where} = "
-                f"{array[outside].ravel()[0]:g}."
+                f"{one.name!r} must be {word} {_size(one.bounds[side], bound)}; got "
+                f"{_at(one.name, outside)} = {array[outside].ravel()[0]:g}."
             )
     return faults
 
