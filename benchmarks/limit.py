@@ -18,7 +18,7 @@ import numpy as np
 import refti
 from refti import suite
 
-TARGETS = ("log_gamma", "skewed_20", "quartic_20", "quartic_60", "skewed_100", "hierarchy_centred")
+TARGETS = ("log_gamma", "skewed_20", "quartic_20", "quartic_60", "skewed_100")
 
 
 @dataclass(frozen=True)

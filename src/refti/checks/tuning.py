@@ -34,6 +34,9 @@ class CheckTuning:
     heaviest_coordinate: float = tuned(
         0.55, "Pareto k of the draws in one coordinate; a Student-t of two degrees has 0.5"
     )
+    coordinates_of_tails: int = tuned(
+        20, "up to which the heaviest of them is held against that; of more some look heavy by luck"
+    )
     most_r_hat_of_fresh_starts: float = tuned(
         1.5, "of short chains begun at draws of the reference together with those of the run"
     )

@@ -92,9 +92,16 @@ def _heaviest(points: np.ndarray, modes: np.ndarray | None = None) -> float:
 
 
 def _heaviest_about_median(x: np.ndarray) -> float:
+    """The largest shape, less what the largest of hundreds has by chance more than that of a few.
+
+    A shape is known to about one over the root of the number of draws in its tail.
+    """
     distances = np.abs(x - np.median(x, axis=0))
     with np.errstate(divide="ignore"):
-        return max(pareto_shape(column) for column in np.log(distances).T)
+        heaviest = max(pareto_shape(column) for column in np.log(distances).T)
+    few, many = CHECKS.coordinates_of_tails, max(x.shape[1], CHECKS.coordinates_of_tails)
+    by_chance = np.sqrt(2 * np.log(many)) - np.sqrt(2 * np.log(few))
+    return heaviest - float(by_chance / np.sqrt(3 * np.sqrt(len(x))))
 
 
 def _check_peak(peak: Peak, log_z: float, dim: int) -> Check:
