@@ -136,8 +136,8 @@ def beside_command_line(row: Row) -> str:
         (said,) = json.loads(ended.stdout)["results"].values()
     except (ValueError, KeyError):
         return f"| {row.name} | {own.log_z!r} | — | no: {ended.stderr.strip()[-300:]} |"
-    same = (said["log_z"], said["error"]) == (own.log_z, own.error)
-    return f"| {row.name} | {own.log_z!r} | {said['log_z']!r} | {'yes' if same else 'no'} |"
+    same = (said["value"], said["error"]) == (own.log_z, own.error)
+    return f"| {row.name} | {own.log_z!r} | {said['value']!r} | {'yes' if same else 'no'} |"
 
 
 def _nothing() -> None:

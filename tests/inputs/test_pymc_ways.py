@@ -7,9 +7,10 @@ import pymc as pm
 import pytensor.tensor as pt
 import pytest
 from pytensor.graph.op import Op
-from scipy import integrate
+from scipy import integrate, stats
 
 import refti
+from refti.inputs.as_model import as_model
 from refti.inputs.pymc.constants import log_lkj_integral
 from refti.inputs.pymc.discrete import discrete_names
 
@@ -78,3 +79,49 @@ def test_discrete_variables_are_named_by_what_can_be_done_about_them() -> None:
         pm.Normal("mean")
     assert discrete_names(model, finite=True) == ["finite"]
     assert discrete_names(model, finite=False) == ["infinite"]
+
+
+def _bambi_model(built: bool, formula_model: pm.Model) -> object:
+    """An object as Bambi's Model is to whoever takes one: built late, its PyMC model inside."""
+
+    class Backend:
+        model = formula_model
+
+    class Model:
+        __module__ = "bambi.models"
+        backend: Backend | None = Backend() if built else None
+
+        def __init__(self) -> None:
+            self.built = built
+
+        def build(self) -> None:
+            self.built, self.backend = True, Backend()
+
+    return Model()
+
+
+@pytest.mark.parametrize("built", [True, False])
+def test_a_bambi_model_is_taken_by_the_pymc_model_inside_it(built: bool) -> None:
+    with pm.Model(coords={"g__factor_dim": list("abc")}) as inside:
+        spread = pm.HalfNormal("1|g_sigma", 1.0)
+        offset = pm.Normal("1|g_offset", 0.0, 1.0, dims="g__factor_dim")
+        effect = pm.Deterministic("1|g", spread * offset, dims="g__factor_dim")
+        pm.Normal("y", pm.Normal("Intercept", 0.0, 2.0) + effect, 1.0, observed=[0.1, 0.9, 2.0])
+    made, direct = as_model(_bambi_model(built, inside)), refti.from_pymc(inside)
+    assert set(made.parameters) == {"1|g_sigma", "1|g_offset", "Intercept"}
+    x = np.random.default_rng(0).normal(size=(5, made.dim))
+    np.testing.assert_array_equal(made.log_densities(x), direct.log_densities(x))
+
+
+def test_a_discrete_variable_is_summed_out_by_pymc_extras() -> None:
+    pytest.importorskip("pymc_extras")
+    with pm.Model() as model:
+        which = pm.Bernoulli("z", 0.3)
+        pm.Normal("y", pm.Normal("x", 3.0 * which, 1.0), 1.0, observed=2.0)
+    made = refti.from_pymc(model)
+    assert list(made.parameters) == ["x"]
+    grid = np.linspace(-12, 15, 801)
+    total = np.exp(made.log_densities(grid[:, None])).sum() * (grid[1] - grid[0])
+    # y is normal about 0 or 3 with a variance of 2.
+    exact = 0.7 * stats.norm.pdf(2.0, 0.0, np.sqrt(2)) + 0.3 * stats.norm.pdf(2.0, 3.0, np.sqrt(2))
+    assert np.isclose(total, exact, rtol=1e-8)
