@@ -92,7 +92,7 @@ class TestLearning:
         found, matrix = factor(dim=200)
         u = np.random.default_rng(5).normal(size=(150, len(matrix)))
         learned = learn(found, found.out_rows(u)).learned
-        assert not learned.stretches.any()
+        assert not learned.lengthened.any()
         assert np.abs(np.log(learned.scales)).max() < 4 / np.sqrt(2 * 150)
 
     def test_neighbouring_draws_that_hang_together_teach_no_directions(self):
@@ -101,7 +101,7 @@ class TestLearning:
         for _ in range(399):  # trajectories of one length, of which some turn back
             turn = rng.uniform(0.25, 0.75) * np.pi
             steps.append(np.cos(turn) * steps[-1] + np.sin(turn) * rng.normal(size=200))
-        assert not learn(factor_of(200), np.stack(steps)).learned.stretches.any()
+        assert not learn(factor_of(200), np.stack(steps)).learned.lengthened.any()
 
     def test_a_direction_that_stands_out_is_learned(self):
         rng = np.random.default_rng(7)

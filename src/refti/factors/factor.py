@@ -17,37 +17,37 @@ from refti.factors.tuning import TUNING
 
 @partial(
     jax.tree_util.register_dataclass,
-    data_fields=["scales", "directions", "stretches"],
+    data_fields=["scales", "directions", "lengthened"],
     meta_fields=[],
 )
 @dataclass(frozen=True, eq=False)
-class Stretch:
-    """diag(scales) (I + V diag(stretches) V^T), V the directions[dim, rank], orthonormal or 0."""
+class Widening:
+    """diag(scales) (I + V diag(lengthened) V^T), V the directions[dim, rank], orthonormal or 0."""
 
     scales: Any
     directions: Any
-    stretches: Any
+    lengthened: Any
 
     @property
     def log_determinant(self) -> Any:
         """Of the map."""
         xp = np if isinstance(self.scales, np.ndarray) else jnp
-        return xp.sum(xp.log(self.scales)) + xp.sum(xp.log1p(self.stretches))
+        return xp.sum(xp.log(self.scales)) + xp.sum(xp.log1p(self.lengthened))
 
     def apply(self, u: Any) -> Any:
         """The map of columns u[dim, n]."""
-        return self.scales[:, None] * self._along(u, self.stretches)
+        return self.scales[:, None] * self._along(u, self.lengthened)
 
     def undo(self, x: Any) -> Any:
         """Its inverse."""
-        return self._along(x / self.scales[:, None], -self.stretches / (1 + self.stretches))
+        return self._along(x / self.scales[:, None], -self.lengthened / (1 + self.lengthened))
 
     def pull(self, g: Any) -> Any:
         """Its transpose."""
-        return self._along(self.scales[:, None] * g, self.stretches)
+        return self._along(self.scales[:, None] * g, self.lengthened)
 
-    def _along(self, u: Any, stretches: Any) -> Any:
-        return u + self.directions @ (stretches[:, None] * (self.directions.T @ u))
+    def _along(self, u: Any, lengthened: Any) -> Any:
+        return u + self.directions @ (lengthened[:, None] * (self.directions.T @ u))
 
 
 @partial(
@@ -64,8 +64,8 @@ class Factor:
     """
 
     banded: Banded | None
-    curved: Stretch
-    learned: Stretch
+    curved: Widening
+    learned: Widening
 
     @property
     def dim(self) -> int:
@@ -121,15 +121,15 @@ class Factor:
         return self.learned.undo(self.curved.undo(u))
 
 
-def no_stretch(dim: int, rank: int = 0) -> Stretch:
+def no_widening(dim: int, rank: int = 0) -> Widening:
     """The map that changes nothing, with room for so many directions."""
-    return Stretch(np.ones(dim), np.zeros((dim, rank)), np.zeros(rank))
+    return Widening(np.ones(dim), np.zeros((dim, rank)), np.zeros(rank))
 
 
-def factor_of(dim: int, banded: Banded | None = None, curved: Stretch | None = None) -> Factor:
+def factor_of(dim: int, banded: Banded | None = None, curved: Widening | None = None) -> Factor:
     """The factor of a curvature, of which draws have told nothing yet."""
     rank = min(TUNING.largest_rank, dim)
-    return Factor(banded, curved or no_stretch(dim), no_stretch(dim, rank))
+    return Factor(banded, curved or no_widening(dim), no_widening(dim, rank))
 
 
 def learn(factor: Factor, centred: np.ndarray) -> Factor:
@@ -140,10 +140,10 @@ def learn(factor: Factor, centred: np.ndarray) -> Factor:
     """
     here = factor.on_host
     before, count = here.learned, len(centred)
-    u = replace(here, learned=no_stretch(here.dim)).into_rows(centred)
+    u = replace(here, learned=no_widening(here.dim)).into_rows(centred)
     widths = np.sqrt(np.mean(u**2, axis=0))
     old = before.scales * np.sqrt(
-        1 + np.sum(before.directions**2 * (before.stretches * (2 + before.stretches)), axis=1)
+        1 + np.sum(before.directions**2 * (before.lengthened * (2 + before.lengthened)), axis=1)
     )
     weight = TUNING.draws_of_before
     widths = np.sqrt((count * widths**2 + weight * old**2) / (count + weight))
@@ -151,7 +151,7 @@ def learn(factor: Factor, centred: np.ndarray) -> Factor:
         return factor
     widths = np.maximum(widths, TUNING.least_width * np.median(widths))
     found = standing_out(u / widths, before.directions.shape[1], worth_of_draws(u / widths))
-    return replace(here, learned=_stretch(widths, found))
+    return replace(here, learned=_widening(widths, found))
 
 
 def learn_from_nothing(centred: np.ndarray) -> Factor:
@@ -161,11 +161,11 @@ def learn_from_nothing(centred: np.ndarray) -> Factor:
     empty = factor_of(dim)
     standard = centred / widths
     found = standing_out(standard, min(TUNING.largest_rank, dim), worth_of_draws(standard))
-    return replace(empty, learned=_stretch(widths, found))
+    return replace(empty, learned=_widening(widths, found))
 
 
-def _stretch(widths: np.ndarray, found: Directions) -> Stretch:
+def _widening(widths: np.ndarray, found: Directions) -> Widening:
     """The map whose square is diag(widths) (diag(noise^2) + loadings loadings^T) diag(widths)."""
     loadings = found.loadings / found.noise[:, None]
     left, sizes, _ = np.linalg.svd(loadings, full_matrices=False)
-    return Stretch(widths * found.noise, left * (sizes > 0), np.sqrt(1 + sizes**2) - 1)
+    return Widening(widths * found.noise, left * (sizes > 0), np.sqrt(1 + sizes**2) - 1)

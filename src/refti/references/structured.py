@@ -16,7 +16,7 @@ import numpy as np
 from jaxtyping import Array, Float, Key
 
 from refti.factors.banded import Banded
-from refti.factors.factor import Factor, Stretch, learn, learn_from_nothing, no_stretch
+from refti.factors.factor import Factor, Widening, learn, learn_from_nothing, no_widening
 from refti.models.model import Model
 from refti.references.base import in_64_bits
 from refti.references.bends import bend, straighten_quickly
@@ -134,7 +134,7 @@ def _bent(draws: np.ndarray, base: Factor) -> Structured:
     """
     mean = draws.mean(axis=0)
     rank = base.learned.directions.shape[1]
-    factor = replace(base.on_host, learned=no_stretch(len(mean), rank))
+    factor = replace(base.on_host, learned=no_widening(len(mean), rank))
     bends = fit_bends(factor.into_rows(draws - mean))
     return structured(mean, factor, 0.0, bends)
 
@@ -149,8 +149,8 @@ def restore(arrays: Any, model: Model) -> Structured:
     has_band = any(name.startswith("factor.banded.") for name in arrays)
     factor = Factor(
         part(Banded, "factor.banded") if has_band else None,
-        part(Stretch, "factor.curved"),
-        part(Stretch, "factor.learned"),
+        part(Widening, "factor.curved"),
+        part(Widening, "factor.learned"),
     )
     skew, tail = (arrays.get(name) for name in ("skew", "tail"))
     return Structured(arrays["mean"], factor, skew, tail, arrays["log_z"])
@@ -164,5 +164,5 @@ def _learned(base: Any, centred: np.ndarray) -> Factor:
 
 def _scaled(factor: Factor, scales: np.ndarray) -> Factor:
     """factor @ diag(scales), where no learned direction lies between the two."""
-    assert not factor.learned.stretches.any()
+    assert not factor.learned.lengthened.any()
     return replace(factor, learned=replace(factor.learned, scales=factor.learned.scales * scales))

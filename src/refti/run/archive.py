@@ -26,7 +26,7 @@ from refti.draws.cost import Cost, StageCost
 from refti.draws.support_share import SupportShare
 from refti.errors import StoreError
 from refti.factors.banded import Banded
-from refti.factors.factor import Factor, Stretch
+from refti.factors.factor import Factor, Widening
 from refti.models.density import Density
 from refti.models.model import Model
 from refti.paths.path import Leg, Path
@@ -80,7 +80,7 @@ RECORDS: dict[str, type] = {
         Searched,
         StageCost,
         StepSize,
-        Stretch,
+        Widening,
         SupportShare,
         Trace,
         Whitening,

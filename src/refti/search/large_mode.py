@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from refti.factors.banded import factor_precision
-from refti.factors.factor import Factor, Stretch, factor_of
+from refti.factors.factor import Factor, Widening, factor_of
 from refti.factors.tuning import TUNING as FACTORS
 from refti.models.model import ValueAndGradient
 from refti.search.climb import climb
@@ -139,14 +139,14 @@ def _by_directions(products: Products, dim: int, rng: np.random.Generator) -> Fa
     if not np.isfinite(rest) or not (sizes > 0).all():
         return None
     # Of all others the curvature is taken to be `rest`.
-    curved = Stretch(products.widths * rest**-0.5, directions, np.sqrt(rest / sizes) - 1)
+    curved = Widening(products.widths * rest**-0.5, directions, np.sqrt(rest / sizes) - 1)
     # Always as many, so that one program serves.
     room = LARGE.most_directions - directions.shape[1]
     if room > 0:
-        curved = Stretch(
+        curved = Widening(
             curved.scales,
             np.pad(curved.directions, ((0, 0), (0, room))),
-            np.pad(curved.stretches, (0, room)),
+            np.pad(curved.lengthened, (0, room)),
         )
     return factor_of(dim, None, curved)
 
