@@ -75,26 +75,26 @@ class TestTrajectories:
 
     def test_only_slow_rungs_get_longer_ones(self):
         leg = in_many_dimensions(sampled_leg([0.0, 0.6, 0.995], FAR))
-        first, second, third = (rung.stretch for rung in lengthen_trajectories(leg).rungs)
+        first, second, third = (rung.lengthening for rung in lengthen_trajectories(leg).rungs)
         assert first == 1.0
         # Draws of correlation 0.6 are forgotten after (1 + 0.6) / (1 - 0.6) = 4 of them.
         assert second == pytest.approx(np.sqrt(4 / SAMPLING.forgotten_after), rel=0.15)
-        assert third == SAMPLING.most_stretched
+        assert third == SAMPLING.most_lengthened
 
     def test_what_is_long_stays_so(self):
         leg = in_many_dimensions(sampled_leg([0.0, 0.0], FAR))
-        leg = replace(leg, rungs=tuple(replace(rung, stretch=3.0) for rung in leg.rungs))
-        assert [rung.stretch for rung in lengthen_trajectories(leg).rungs] == [3.0, 3.0]
+        leg = replace(leg, rungs=tuple(replace(rung, lengthening=3.0) for rung in leg.rungs))
+        assert [rung.lengthening for rung in lengthen_trajectories(leg).rungs] == [3.0, 3.0]
 
     def test_a_few_dimensions_are_left_to_the_moves(self):
         leg = in_many_dimensions(sampled_leg([0.3, 0.99, 0.3], FAR), 3)
         adapted = adapt_leg(leg).rungs
-        assert [rung.stretch for rung in adapted] == [1.0] * 3
+        assert [rung.lengthening for rung in adapted] == [1.0] * 3
         assert adapted[1].moves > 1
 
     def test_a_rung_gets_one_or_the_other(self):
         adapted = adapt_leg(in_many_dimensions(sampled_leg([0.3, 0.99, 0.3], FAR))).rungs
-        assert adapted[1].stretch == SAMPLING.most_stretched
+        assert adapted[1].lengthening == SAMPLING.most_lengthened
         assert adapted[1].moves == 1
 
 

@@ -23,7 +23,7 @@ from refti.run.join import problem_of_run
 from refti.run.store import sharing
 from refti.run.store.bundles import Bundles
 from refti.run.store.directory import EVENTS, SHARED
-from refti.run.store.helping import HELPING, Helper
+from refti.run.store.helping import HELPING, Participant
 from refti.run.store.keeper import Keeper
 from refti.run.store.manifest import identify
 from refti.run.tuning import SharingTuning
@@ -56,7 +56,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def nothing_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """The leader leaves all blocks that may be shared to those who help."""
     monkeypatch.setattr(sharing, "blocks_at_once", lambda problem: 0)
-    tuning = SharingTuning(least_seconds=0.0, look_for_helpers=0.0)
+    tuning = SharingTuning(least_seconds=0.0, look_for_participants=0.0)
     monkeypatch.setattr(sharing, "SHARING", tuning)
 
 
@@ -81,7 +81,7 @@ def test_who_waits_for_a_run_computes_blocks_of_it(alone: Path, tmp_path: Path):
 
     def report(stage: str, done: int, total: int) -> None:
         told.add(stage)
-        if list((folder / SHARED).glob("*.helper")):
+        if list((folder / SHARED).glob("*.participant")):
             go_on.set()
 
     with ThreadPoolExecutor(2) as pool:
@@ -152,9 +152,9 @@ def test_what_is_no_request_is_left_alone(kind: str, alone: Path, tmp_path: Path
         wanted.write_bytes(hostile(kind))
     with computing():
         problem = problem_of_run(alone, MODEL)
-        helper = Helper(folder, problem, identify(problem), lambda *told: None)
-        assert not helper.wait()
-        helper.leave()
+        participant = Participant(folder, problem, identify(problem), lambda *told: None)
+        assert not participant.wait()
+        participant.leave()
     assert sorted(file.name for file in (folder / SHARED).iterdir()) == ["abc.npz"]
     assert Bundles(folder / "blocks").digest == Bundles(alone / "blocks").digest
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from refti.sampling.kernels.gradient_kernel import on_leg
-from refti.sampling.rung import stretched
+from refti.sampling.rung import lengthened
 from refti.sampling.score_whitening import between, refit_by_scores, wants_scores
 from refti.sampling.tuning import TUNING
 from refti.sampling.whitening import Whitening, refit
@@ -96,10 +96,10 @@ def test_only_where_draws_are_few_for_the_dimension():
 
 
 def test_trajectories_grow_with_the_root_of_the_time_to_forget():
-    assert stretched(1.0, TUNING.forgotten_after) == 1.0
-    assert stretched(1.0, 4 * TUNING.forgotten_after) == pytest.approx(2.0)
-    assert stretched(2.0, 0.01) == 1.0
-    assert stretched(1.0, 1e9) == TUNING.most_stretched
+    assert lengthened(1.0, TUNING.forgotten_after) == 1.0
+    assert lengthened(1.0, 4 * TUNING.forgotten_after) == pytest.approx(2.0)
+    assert lengthened(2.0, 0.01) == 1.0
+    assert lengthened(1.0, 1e9) == TUNING.most_lengthened
 
 
 @jax.enable_x64(True)

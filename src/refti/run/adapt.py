@@ -15,7 +15,7 @@ from refti.sampling.engine import Engine
 from refti.sampling.exact_start import count_inside
 from refti.sampling.leg import LegState, choose_leaps
 from refti.sampling.leg_sample import collect
-from refti.sampling.rung import shorten_steps, stretched
+from refti.sampling.rung import lengthened, shorten_steps
 from refti.sampling.score_whitening import wants_scores
 from refti.sampling.streams import KeyStream
 
@@ -25,7 +25,7 @@ def adapt_leg(state: LegState) -> LegState:
     longer, more = lengthen_trajectories(state), allocate_moves(state)
     rungs = [
         # Where trajectories are longer from now on, the draws so far say too much of moves.
-        by_length if by_length.stretch > before.stretch else by_moves
+        by_length if by_length.lengthening > before.lengthening else by_moves
         for before, by_length, by_moves in zip(state.rungs, longer.rungs, more.rungs, strict=True)
     ]
     return choose_leaps(shorten_diverging_steps(replace(state, rungs=tuple(rungs))))
@@ -44,7 +44,9 @@ def lengthen_trajectories(state: LegState) -> LegState:
     rungs = [
         rung
         if rung.step_size is None
-        else replace(rung, stretch=max(rung.stretch, stretched(rung.stretch, float(time))))
+        else replace(
+            rung, lengthening=max(rung.lengthening, lengthened(rung.lengthening, float(time)))
+        )
         for rung, time in zip(state.rungs, times, strict=True)
     ]
     return replace(state, rungs=tuple(rungs))

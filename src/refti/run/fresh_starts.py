@@ -55,7 +55,7 @@ def _draw_fresh(leg: LegState, engine: Engine) -> np.ndarray:
     rung = move_chains(leg.leg, leg.rungs[-1], keep_inside(leg.leg, start, engine), engine)
     drawn = []
     # Trajectories that are longer settle in fewer of them.
-    blocks = max(TUNING.fewest_blocks, round(TUNING.blocks / rung.stretch))
+    blocks = max(TUNING.fewest_blocks, round(TUNING.blocks / rung.lengthening))
     for block in range(blocks):
         key = engine.key(KeyStream.FRESH_DRAWS, block)
         rung, trace, _ = advance(leg.leg, rung, key, engine)

@@ -219,7 +219,7 @@ class SharingTuning:
         0.3, "of a block: to offer, claim and write one takes about a hundredth of a second"
     )
     look_again: float = tuned(0.02, "seconds between two looks at whether a block is there")
-    look_for_helpers: float = tuned(1.0, "seconds between two looks at who helps")
+    look_for_participants: float = tuned(1.0, "seconds between two looks at who helps")
     on_offer: int = tuned(16, "blocks at once, for each of which a thread waits")
 
 

@@ -36,7 +36,7 @@ class Rung:
         moves: iterations for each draw that is kept.
         most_steps: that one trajectory may have.
         leaping: whether draws of the leg's start are tried after every iteration.
-        stretch: times the usual length that trajectories have.
+        lengthening: times the usual length that trajectories have.
     """
 
     lam: float
@@ -48,7 +48,7 @@ class Rung:
     moves: int = 1
     most_steps: int = TUNING.most_steps
     leaping: bool = False
-    stretch: float = 1.0
+    lengthening: float = 1.0
 
 
 Points = Literal["all", "kept", "last"]
@@ -82,7 +82,7 @@ def run_block(
         rung.target_acceptance,
         adapting,
         rung.leaping,
-        rung.stretch,
+        rung.lengthening,
     )
     part = meter.of_a_part()
     state, step_size, traces = rung.state, rung.step_size, []

@@ -88,7 +88,10 @@ def warm_up(
             target = rung.target_acceptance
             # Before the last window draws drift, which looks as if they were slow.
             is_last = index + 1 == max(refits)
-            most_steps, stretch = rung.most_steps, _stretch(rung, window) if is_last else 1.0
+            most_steps, lengthening = (
+                rung.most_steps,
+                _lengthening(rung, window) if is_last else 1.0,
+            )
             rung = place_chains(
                 leg,
                 rung.lam,
@@ -98,7 +101,7 @@ def warm_up(
                 step_size=None if rung.step_size is None else rung.step_size.value,
                 target_acceptance=0.5 + 0.5 * target if index > 0 and diverging else target,
             )
-            rung = replace(rung, most_steps=most_steps, stretch=stretch)
+            rung = replace(rung, most_steps=most_steps, lengthening=lengthening)
             window = []
         if stage is not None:
             engine.report(stage, index + 1, blocks)
@@ -121,23 +124,23 @@ def _refit(
     return found or refit(rung.whitening, x, on_separate_modes=on_separate_modes)
 
 
-def _stretch(rung: Rung, window: list[Trace]) -> float:
+def _lengthening(rung: Rung, window: list[Trace]) -> float:
     """How long trajectories are to be, by how slowly the log density changed in a window."""
     if rung.step_size is None or not wants_scores(window[0].x.shape[2]):
-        return rung.stretch
+        return rung.lengthening
     series = np.concatenate([part.log_density for part in window], axis=1)
     time = series.size / max(float(autocorrelation.effective_sample_size(series)), 1.0)
-    return stretched(rung.stretch, time)
+    return lengthened(rung.lengthening, time)
 
 
-def stretched(stretch: float, time: float) -> float:
-    """The stretch of trajectories where draws of the present one take that time to be forgotten.
+def lengthened(lengthening: float, time: float) -> float:
+    """The lengthening of trajectories whose draws, at the present one, take that time to forget.
 
     While a trajectory is short beside the widest direction, the time falls with the square of its
     length; once it is not, longer ones only cost.
     """
-    wanted = stretch * np.sqrt(time / TUNING.forgotten_after)
-    return float(np.clip(wanted, 1.0, TUNING.most_stretched))
+    wanted = lengthening * np.sqrt(time / TUNING.forgotten_after)
+    return float(np.clip(wanted, 1.0, TUNING.most_lengthened))
 
 
 def _refit_after(blocks: int) -> Iterator[int]:

@@ -19,7 +19,7 @@ class SamplingTuning:
     forgotten_after: float = tuned(
         2.0, "draws, in which the log density of a round density is forgotten: 1.4, with some room"
     )
-    most_stretched: float = tuned(
+    most_lengthened: float = tuned(
         4.0, "times that length, in more dimensions than a few, where some directions stay wide"
     )
     target_acceptance: float = tuned(0.85, "the share of moves accepted that steps are adapted to")

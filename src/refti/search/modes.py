@@ -143,8 +143,12 @@ class _Search:
         return (1 - TUNING.to_the_rarest) * usual + TUNING.to_the_rarest * met / met.sum()
 
     def _telling(self) -> np.ndarray:
-        """The peaks that count, one for all that are its images by another numbering."""
-        return self.orbits.first_ones(self.known.with_mass(TUNING.telling_log_share))
+        """The peaks that count, one for all that are its images by another numbering.
+
+        What does not curve like a peak in every direction is a bump on the way to one.
+        """
+        with_mass = self.known.with_mass(TUNING.telling_log_share)
+        return self.orbits.first_ones(with_mass[self.known.is_curved[with_mass]])
 
     def _met(self) -> list[np.ndarray]:
         """The strangers at every mode that counts but the first, which is known from the outset."""

@@ -23,7 +23,7 @@ from refti.run.store.keeper import Keeper
 from refti.run.store.manifest import read_manifest, require_same_run
 from refti.run.store.memory import StoreMemory
 from refti.run.store.requests import Request, read_request
-from refti.run.store.sharing import CLAIM, DONE, HELPER, WANTED, blocks_at_once
+from refti.run.store.sharing import CLAIM, DONE, PARTICIPANT, WANTED, blocks_at_once
 from refti.sampling.computing import computing
 from refti.sampling.engine import SIDE_BY_SIDE
 from refti.sampling.metering import Meter
@@ -31,7 +31,7 @@ from refti.sampling.metering import Meter
 WAITING, HELPING = "waiting for another process on this run", "helping another process on this run"
 
 
-class Helper:
+class Participant:
     """One who waits for a run's lock, and helps whoever holds it."""
 
     def __init__(self, folder: Path, problem: Problem, identity: Any, report: Progress) -> None:
@@ -69,7 +69,7 @@ class Helper:
         if not (self._folder / MANIFEST).exists() or not (self._folder / SHARED).is_dir():
             return False
         require_same_run(self._folder, read_manifest(self._folder), self._identity)
-        name = f"{socket.gethostname()}-{os.getpid()}-{get_ident()}{HELPER}"
+        name = f"{socket.gethostname()}-{os.getpid()}-{get_ident()}{PARTICIPANT}"
         self._lease = self._folder / SHARED / name
         self._open.close()
         try:
@@ -116,10 +116,12 @@ class Helper:
 
 
 @contextmanager
-def helping(folder: Path, problem: Problem, identity: Any, report: Progress) -> Iterator[Helper]:
-    """A helper, who leaves at the end."""
-    helper = Helper(folder, problem, identity, report)
+def helping(
+    folder: Path, problem: Problem, identity: Any, report: Progress
+) -> Iterator[Participant]:
+    """A participant, who leaves at the end."""
+    participant = Participant(folder, problem, identity, report)
     try:
-        yield helper
+        yield participant
     finally:
-        helper.leave()
+        participant.leave()

@@ -109,11 +109,11 @@ def open_run(path: Any, problem: Problem, report: Progress) -> Iterator[KeptRun]
     except OSError as error:
         raise StoreError(f"{folder} cannot be written to: {error}.") from error
     with (
-        helping(folder, problem, identity, report) as helper,
-        locked(folder, helper.wait),
+        helping(folder, problem, identity, report) as participant,
+        locked(folder, participant.wait),
         _sharing(folder),
     ):
-        helper.leave()
+        participant.leave()
         begun = (folder / MANIFEST).exists()
         if begun:
             found = read_manifest(folder)

@@ -50,7 +50,7 @@ def block_name(
         total.update(key_name(key).encode())
     settings = (rung.lam, rung.kernel, rung.target_acceptance, rung.moves, rung.most_steps)
     total.update(
-        repr((*settings, rung.leaping, rung.stretch, iterations, adapting, points)).encode()
+        repr((*settings, rung.leaping, rung.lengthening, iterations, adapting, points)).encode()
     )
     for array in (*jax.tree.leaves(rung.whitening), *rung.state, *(rung.step_size or ())):
         total.update(np.ascontiguousarray(array).tobytes())

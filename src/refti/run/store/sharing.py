@@ -27,7 +27,7 @@ from refti.run.store.keeper import Keeper
 from refti.run.tuning import SHARING
 from refti.sampling.engine import SIDE_BY_SIDE
 
-WANTED, CLAIM, DONE, HELPER = ".npz", ".claim", ".done", ".helper"
+WANTED, CLAIM, DONE, PARTICIPANT = ".npz", ".claim", ".done", ".participant"
 
 
 @dataclass(eq=False)
@@ -46,7 +46,7 @@ class Sharing:
 
     def __post_init__(self) -> None:
         self._seconds: dict[int, float] = {}
-        self._looked, self._helpers = -float("inf"), 0
+        self._looked, self._participants = -float("inf"), 0
         self._lock = Lock()
         self._semaphore: BoundedSemaphore | None = None
 
@@ -64,17 +64,17 @@ class Sharing:
         return self.keeper.folder / SHARED
 
     @property
-    def helpers(self) -> int:
+    def participants(self) -> int:
         """How many processes help; looked at now and then."""
-        if time.monotonic() - self._looked > SHARING.look_for_helpers:
+        if time.monotonic() - self._looked > SHARING.look_for_participants:
             self._looked = time.monotonic()
-            self._helpers = sum(map(is_held, self.folder.glob(f"*{HELPER}")))
-        return self._helpers
+            self._participants = sum(map(is_held, self.folder.glob(f"*{PARTICIPANT}")))
+        return self._participants
 
     @property
     def workers(self) -> int:
         """How many blocks are wanted at once: as many as are waited for, if anybody helps."""
-        return SHARING.on_offer if self.helpers else 0
+        return SHARING.on_offer if self.participants else 0
 
     def took(self, moves: int, seconds: float) -> None:
         """Notes what a block took that was run here and compiled nothing."""
@@ -91,7 +91,7 @@ class Sharing:
         """
         if not current_thread().name.startswith(SIDE_BY_SIDE):
             yield True  # all else waits for this one
-        elif not self.helpers:
+        elif not self.participants:
             yield True
         elif self._seconds.get(moves, 0.0) < SHARING.least_seconds:
             with self._slots:

@@ -49,7 +49,7 @@ class Iterations:
         target_acceptance: the share of moves that is to be accepted while adapting.
         adapting: whether the step size moves towards that.
         leaping: whether draws of the leg's start are tried as well, by kernels that can.
-        stretch: times the usual length that trajectories have, of kernels that have them.
+        lengthening: times the usual length that trajectories have, of kernels that have them.
     """
 
     count: int
@@ -57,7 +57,7 @@ class Iterations:
     target_acceptance: float
     adapting: bool
     leaping: bool = False
-    stretch: float = 1.0
+    lengthening: float = 1.0
 
 
 class Kernel(Protocol):

@@ -81,7 +81,7 @@ class GradientKernel:
             state,
             step_size,
             key,
-            jnp.asarray(iterations.stretch * TUNING.trajectory_length),
+            jnp.asarray(iterations.lengthening * TUNING.trajectory_length),
             jnp.asarray(iterations.most_steps),
             jnp.asarray(iterations.target_acceptance),
             jnp.asarray(iterations.adapting),
