@@ -56,7 +56,7 @@ def test_the_commands_of_a_page_exist(page: Path):
 @pytest.mark.parametrize("page", EVERYTHING, ids=lambda page: page.stem)
 def test_what_a_page_names_is_there(page: Path):
     text, makefile = page.read_text(encoding="utf-8"), (ROOT / "Makefile").read_text()
-    names = re.findall(r"(?<![\w/.-])((?:refti|benchmarks)(?:\.[a-zA-Z_]\w*)+)", text)
+    names = re.findall(r"(?<![\w/.(-])((?:refti|benchmarks)(?:\.[a-zA-Z_]\w*)+)", text)
     files = re.findall(r"`((?:src|tests|benchmarks|docs|examples)/[\w./-]+)`", text)
     commands = re.findall(r"`make ([a-z_]+)", text)
     assert [name for name in names if not exists(name)] == []

@@ -113,6 +113,7 @@ def test_a_bambi_model_is_taken_by_the_pymc_model_inside_it(built: bool) -> None
     np.testing.assert_array_equal(made.log_densities(x), direct.log_densities(x))
 
 
+@pytest.mark.long  # where pymc-extras is installed, which refti does not ask for
 def test_a_discrete_variable_is_summed_out_by_pymc_extras() -> None:
     pytest.importorskip("pymc_extras")
     with pm.Model() as model:

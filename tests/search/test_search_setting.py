@@ -82,3 +82,10 @@ def test_a_narrow_mode_in_a_box_is_found_from_the_prior():
         found = mode_search.search_modes(model, seed=seed)
         assert found.count == 2
         assert found.searched.from_prior > 100
+
+
+def test_a_small_budget_is_not_spent_on_narrow_modes():
+    model = refti.suite.find("gaussian_scales").model()
+    result = refti.evidence(model, max_evaluations=40_000, progress=False)
+    assert result.trusted
+    assert result.found["search"]["evaluations"] < 15_000

@@ -10,7 +10,7 @@ from refti.models.model import Model, ValueAndGradient
 from refti.models.operations import operations_of
 from refti.run.flattened import explore_flattened
 from refti.run.problem import End, Problem
-from refti.run.tuning import USERS_DRAWS
+from refti.run.tuning import PILOT, USERS_DRAWS
 from refti.run.wide_densities import wide_densities
 from refti.sampling.engine import Engine
 from refti.sampling.streams import GeneratorStream
@@ -56,5 +56,5 @@ def _allowed_evaluations(problem: Problem, model: Model) -> tuple[int, int]:
     usual = evaluations_of(effort, model.dim)
     if isinstance(effort, str) and problem.judged_alone.agree:
         return round(USERS_DRAWS.search_share * usual), 0
-    operations = operations_of(model)
-    return usual, narrow_evaluations_of(effort, model.dim, operations)
+    narrow = narrow_evaluations_of(effort, model.dim, operations_of(model))
+    return usual, min(narrow, round(PILOT.narrow_share * problem.settings.max_evaluations))

@@ -43,6 +43,9 @@ class PilotTuning:
     flattened_points_by_values: tuple[int, int] = tuned(
         (2, 4), "last points of chains and points highest for their distance, that climb from there"
     )
+    narrow_share: float = tuned(
+        0.1, "of max_evaluations=, that a search for narrow modes may take beyond the usual one"
+    )
     wanderers_at_once: int = tuned(
         64, "points of one call: calls cost about as much as tens of cheap densities"
     )

@@ -22,6 +22,8 @@ def size_faults(declared: Mapping[str, Declared], values: Mapping[str, Any]) -> 
     for name, one in declared.items():
         if name in values and one.kind not in ("complex", "tuple"):
             array = np.asarray(values[name])
+            if array.dtype.kind == "U":  # JSON has NaN and infinity as text
+                array = array.astype(np.float64)
             if array.dtype.kind in "biuf":
                 faults += (
                     _faults_of_shape(one, array, known)
