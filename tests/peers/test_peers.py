@@ -207,6 +207,7 @@ class TestRuns:
         assert len(read_records(file, read_row)) == 6
 
 
+@pytest.mark.long
 def test_a_process_of_refti_tells_its_row():
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.peers.child", "refti", "radiata", "3"],

@@ -272,6 +272,7 @@ def turned_result() -> refti.Evidence:
 class TestPaths:
     """Telescopic paths."""
 
+    @pytest.mark.long
     def test_telescopic_path_by_the_fourth_order(self):
         found = refti.evidence(
             quartic(5), **{**SMALL, "ladder": refti.power(4)}, reference=["laplace", 4]
