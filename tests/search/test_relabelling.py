@@ -68,6 +68,19 @@ def some_points(model: refti.Model) -> np.ndarray:
     return np.random.default_rng(1).normal(size=(3, model.dim))
 
 
+def test_points_outside_the_support_tell_nothing():
+    """Where only the density knows of its bounds, some points beside a mode are outside."""
+    pair = refti.Model(
+        lambda x: jnp.where(x.max() < 1.0, -0.5 * jnp.sum(x**2), -jnp.inf),
+        {"x": refti.real(shape=(2,))},
+    )
+    points = np.array([[0.3, -0.4], [2.0, 0.1]])
+    found = find_relabelling(pair.space, evaluated(pair), points)
+    assert found is not None
+    assert found.count == 2
+    assert find_relabelling(pair.space, evaluated(pair), points[1:]) is None
+
+
 def test_components_are_renumbered_along_all_of_their_axes_together():
     model = heaps()
     found = find_relabelling(model.space, evaluated(model), some_points(model))

@@ -138,17 +138,24 @@ def _axes(space: Space) -> dict[int, list[Axis]]:
 
 
 def _is_invariant(tried: Relabelling, evaluate: ValueAndGradient, x: np.ndarray) -> bool:
-    """Whether a swap and a turn of all components, of which all orders are made, change nothing."""
+    """Whether a swap and a turn of all components, of which all orders are made, change nothing.
+
+    Points outside the support tell nothing, and one inside has to be left.
+    """
     size = tried.sets[0][1]
     swap, turn = (1, 0, *range(2, size)), (*range(1, size), 0)
     values, _ = evaluate(x)
+    inside = np.isfinite(values)
+    if not inside.any():
+        return False
     for order in dict.fromkeys([swap, turn]):
-        for point, value in zip(x, values, strict=True):
+        for point, value in zip(x[inside], values[inside], strict=True):
             try:
-                image, slopes = tried.with_slopes(point, (order,))
+                with np.errstate(invalid="ignore"):  # infinite images, which are no numbering
+                    image, slopes = tried.with_slopes(point, (order,))
             except ModelError:  # an order that the support forbids
                 return False
-            if not np.isfinite(image).all():
+            if not (np.isfinite(image).all() and np.isfinite(slopes).all()):
                 return False
             stretch = np.linalg.slogdet(slopes)[1]
             there, _ = evaluate(image[None])
