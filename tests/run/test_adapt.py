@@ -21,6 +21,7 @@ from refti.run.tuning import ROUNDS
 from refti.sampling.block import Rung
 from refti.sampling.kernels.step_size import fresh_step_size
 from refti.sampling.leg import LegState, Scan
+from refti.sampling.leg_sample import collect
 from refti.sampling.metering import Meter
 from refti.sampling.tuning import TUNING as SAMPLING
 
@@ -134,3 +135,13 @@ class TestSteps:
         before, after = ([r.step_size.value for r in s.rungs] for s in (state, shortened))
         assert after[0] == before[0]
         assert after[1] == pytest.approx(SAMPLING.step_left * before[1])
+
+
+@pytest.mark.parametrize(("shares", "counted"), [((0.3, 0.0), 0.0), ((0.0, 0.3), 0.3)])
+def test_divergences_are_those_since_steps_were_shortened(
+    shares: tuple[float, float], counted: float
+):
+    state = sampled_leg([0.0], 1.0)
+    (scan,) = state.scans
+    scans = tuple(replace(scan, divergences=np.full(1, share)) for share in shares)
+    assert collect(replace(state, scans=scans)).divergences == pytest.approx([counted])
