@@ -123,9 +123,11 @@ class Pilot:
     @property
     def why(self) -> str:
         """What the pilot rests on, in words."""
-        count = self.modes.count
+        count, broad = self.modes.count - self.modes.broad, self.modes.broad
         source = "the user's draws" if self.is_users else f"{self.x.shape[0]} chains"
-        return f"{len(self.draws)} draws of {source}, {count} mode{'s' * (count > 1)} found"
+        return f"{len(self.draws)} draws of {source}, {count} mode{'s' * (count > 1)} found" + (
+            f", and {broad} broad part{'s' * (broad > 1)} beyond" if broad else ""
+        )
 
     @property
     def r_hat(self) -> float:
@@ -171,7 +173,7 @@ def _draw_from_modes(problem: Problem, end: End, modes: Modes, engine: Engine) -
         if turn == PILOT.most_broad_parts or not end.leg.has_gradient:
             break
         rng = engine.generator(GeneratorStream.BROAD_PARTS, int(1 - end.lam), turn)
-        part = find_broad_part(evaluate, pilot.modes, pilot.draws, rng)
+        part = find_broad_part(evaluate, pilot.modes, pilot.x, rng)
         if part is None:
             break
         modes = with_broad_part(pilot.modes, part)

@@ -33,7 +33,9 @@ class PilotTuning:
     )
     most_chains: int = tuned(256, "that a density of many modes gets, one for each of them")
     most_broad_parts: int = tuned(3, "beyond narrow peaks, each of which the pilot begins anew for")
-    about_mode: float = tuned(1.5, "times the radius of a Gaussian's mass within which draws are its")
+    about_mode: float = tuned(
+        1.5, "times the radius of a Gaussian's mass within which draws are its"
+    )
     share_about_mode: float = tuned(0.02, "of the draws, with which chains sit on the highest mode")
     tries_to_get_inside: int = tuned(
         20, "times the distance of a start from its peak is halved while outside the support"
