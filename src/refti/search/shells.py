@@ -13,9 +13,11 @@ from scipy.special import gammaln, logsumexp
 
 from refti.factors.either import into_rows
 from refti.models.model import ValueAndGradient
+from refti.search.climb import climb_together
 from refti.search.curvatures import log_masses
-from refti.search.peaks import Modes
+from refti.search.peaks import Modes, are_apart_from
 from refti.search.tuning import BROAD as TUNING
+from refti.search.tuning import TUNING as SEARCH
 
 
 class Shells(NamedTuple):
@@ -67,9 +69,26 @@ def find_unreached(
         shells = look_at_shells(evaluate, modes, peak, rng)
         distances = np.linalg.norm(into_rows(modes.factors[peak], rows - modes.peaks[peak]), axis=1)
         shell = shells.heaviest_unreached(distances.reshape(chains.shape[:2]))
-        if shell is not None:
+        if shell is not None and _leads_up_to(evaluate, modes, peak, shells, shell):
             found.append((peak, shells, shell))
     return found
+
+
+def _leads_up_to(
+    evaluate: ValueAndGradient, modes: Modes, peak: int, shells: Shells, shell: int
+) -> bool:
+    """Whether climbs from where a shell has its mass end at the peak, or below it without a dip.
+
+    Those that a dip parts from it set out from what the search for modes knows, such as another
+    turn of a spiral.
+    """
+    assert modes.factors is not None
+    x, factor = modes.peaks[peak], modes.factors[peak]
+    highest = np.argsort(-shells.values[shell])[: TUNING.climbs]
+    starts = shells.points[shell, highest[np.isfinite(shells.values[shell, highest])]]
+    wide = factor * shells.radii[shell] / shells.radii[0]
+    climbed = climb_together(evaluate, starts, factor=wide, iterations=SEARCH.ascent_steps)
+    return bool(np.mean(are_apart_from(evaluate, x, climbed.x)) < TUNING.most_astray)
 
 
 def look_at_shells(

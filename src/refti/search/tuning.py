@@ -317,6 +317,8 @@ class BroadTuning:
     rays: int = tuned(32, "on which each shell is looked at, the same on all")
     rise: float = tuned(3.0, "nats that the mass rises by, beyond what few rays make of noise")
     chains_that_pass: float = tuned(0.5, "of all, over where the mass is least, to need no help")
+    climbs: int = tuned(8, "from the highest points of a shell, to see where they lead")
+    most_astray: float = tuned(0.75, "of them, to somewhere else than the peak")
     draws: int = tuned(512, "of a broad part's Gaussian, to which the next one is fitted …")
     turns: int = tuned(5, "… so many times at the most")
     above_known: float = tuned(1.0, "nats above the Gaussians of all modes, to be none of theirs")
