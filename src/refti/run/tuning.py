@@ -51,9 +51,13 @@ class PilotTuning:
     narrow_share: float = tuned(
         0.1, "of max_evaluations=, that a search for narrow modes may take beyond the usual one"
     )
+    scanned_share: float = tuned(
+        0.2, "of max_evaluations=, that may be looked at by values alone, which cost a tenth"
+    )
     wanderers_at_once: int = tuned(
         64, "points of one call: calls cost about as much as tens of cheap densities"
     )
+    values_at_once: int = tuned(4096, "points of one call where the density alone is looked at")
     few_wanderers: int = tuned(
         2, "calls of the program for chains that take the place of one call of the wide one"
     )
