@@ -5,10 +5,16 @@ from __future__ import annotations
 import jax
 import numpy as np
 import pytest
+from scipy.special import polygamma
 
 from refti.sampling.kernels.gradient_kernel import on_leg
 from refti.sampling.rung import lengthened
-from refti.sampling.score_whitening import between, refit_by_scores, wants_scores
+from refti.sampling.score_whitening import (
+    between,
+    refit_by_scores,
+    wants_scores,
+    weight_of_identity,
+)
 from refti.sampling.tuning import TUNING
 from refti.sampling.whitening import Whitening, refit
 
@@ -61,6 +67,36 @@ def test_fewer_draws_than_dimensions_do_no_harm(count: int):
     found = refit_by_scores(start, x[None], scores[None])
     assert found is not None
     assert condition(covariance, found) < 1.5
+
+
+def skewed_draws(count: int, dim: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draws of independent logarithms of Gamma variables, their scores, and the covariance."""
+    shapes = np.linspace(1.0, 5.0, dim)
+    x = np.log(np.random.default_rng(2).gamma(shapes, size=(count, dim)))
+    return x, shapes - np.exp(x), np.diag(polygamma(1, shapes))
+
+
+@jax.enable_x64(True)
+def test_few_draws_of_a_skewed_density_do_not_spoil_good_coordinates():
+    dim = 80
+    x, scores, covariance = skewed_draws(dim, dim)
+    start = Whitening(x.mean(axis=0), np.sqrt(covariance))
+    found = refit_by_scores(start, x[None], scores[None])
+    assert found is not None
+    # As many draws as dimensions, the identity counted as one of them, would make it 2.8.
+    assert condition(covariance, found) < 1.3
+
+
+@jax.enable_x64(True)
+def test_coordinates_that_are_wrong_are_given_up_for_what_the_draws_tell():
+    x, scores, covariance = normal_draws(4 * DIM)
+    wrong = np.linalg.cholesky(covariance) @ np.diag(np.geomspace(0.2, 5, DIM))
+    u = np.linalg.solve(wrong, (x - x.mean(axis=0)).T).T
+    assert weight_of_identity(u, (scores - scores.mean(axis=0)) @ wrong) == 1.0
+    x, scores, covariance = skewed_draws(4 * DIM, DIM)
+    right = np.sqrt(covariance)
+    u = np.linalg.solve(right, (x - x.mean(axis=0)).T).T
+    assert weight_of_identity(u, (scores - scores.mean(axis=0)) @ right) >= DIM
 
 
 @jax.enable_x64(True)
