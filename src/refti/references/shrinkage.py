@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from refti.errors import ReferenceFitError
+from refti.factors.either import solve_rows
 from refti.tuning import tuned
 
 
@@ -103,7 +104,7 @@ def into_frame(frame: np.ndarray, centred: np.ndarray) -> np.ndarray:
     """Centred draws in the coordinates of a frame."""
     if frame.ndim == 1:
         return centred / frame
-    return np.linalg.solve(frame, centred.T).T
+    return solve_rows(frame, centred)
 
 
 def out_of_frame(frame: np.ndarray, inner: np.ndarray) -> np.ndarray:

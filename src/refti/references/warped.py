@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from refti.factors.either import solve_rows
 from refti.references.base import in_64_bits
 from refti.references.bends import bend, straighten
 from refti.references.family import FitInputs
@@ -156,7 +157,7 @@ def bend_at(
         return warped(mean, factor, 0.0)
     if place == "symmetric":
         factor = _symmetric(factor)
-    whitened = np.linalg.solve(factor, (draws - mean).T).T
+    whitened = solve_rows(factor, draws - mean)
     return warped(mean, factor, 0.0, inner=fit_bends(whitened))
 
 

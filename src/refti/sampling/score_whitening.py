@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from refti.factors.either import solve_rows
 from refti.sampling.tuning import TUNING
 from refti.sampling.whitening import Whitening, whitening
 
@@ -31,7 +32,7 @@ def refit_by_scores(
     """
     location, factor = np.asarray(current.location), np.asarray(current.factor)
     dim = x.shape[-1]
-    u = np.linalg.solve(factor, (x - location).reshape(-1, dim).T).T
+    u = solve_rows(factor, (x - location).reshape(-1, dim))
     centre = u.mean(axis=0)
     by_chain = u.reshape(x.shape)
     middle = by_chain.mean(axis=1, keepdims=True) if on_separate_modes else centre
