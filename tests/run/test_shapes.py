@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 import refti
 from refti import suite
@@ -106,3 +107,19 @@ def test_every_mode_has_a_chain():
     assert pilot.modes.count == pilot.chains == 12
     distances = np.linalg.norm(pilot.x[:, -1, None] - means, axis=2)
     assert set(np.argmin(distances, axis=1)) == set(range(12))
+
+
+def test_a_wall_beside_the_mode_holds_no_chain_and_squeezes_no_coordinates():
+    # A third of the points spread about the mode lie where slopes are up to 1e60.
+    def log_density(x):
+        return -0.5 * jnp.sum(x**2) - jnp.exp(60 * (x[0] - 0.5))
+
+    def along_the_first(t: float) -> float:
+        return float(np.exp(-0.5 * t**2 - np.exp(60 * (t - 0.5))))
+
+    dim = 24
+    model = refti.Model(log_density, dim=dim)
+    found = refti.evidence(model, search="quick", progress=False)
+    log_z = 0.5 * (dim - 1) * np.log(2 * np.pi) + np.log(quad(along_the_first, -12, 1)[0])
+    assert found.trusted, str(found)
+    assert abs(found.log_z - log_z) < TOO_FAR * found.error

@@ -28,7 +28,8 @@ def refit_by_scores(
 
     In current coordinates both covariances should be the identity, which counts as some draws
     more: as many as make the map of half of the draws suit the other half best. Where the chains
-    are known to sit apart, what spreads within each of them counts.
+    are known to sit apart, what spreads within each of them counts. Draws that are too steep are
+    left out.
     """
     location, factor = np.asarray(current.location), np.asarray(current.factor)
     dim = x.shape[-1]
@@ -37,10 +38,12 @@ def refit_by_scores(
     by_chain = u.reshape(x.shape)
     middle = by_chain.mean(axis=1, keepdims=True) if on_separate_modes else centre
     deviation = (by_chain - middle).reshape(-1, dim)
-    slopes = scores.reshape(-1, dim) @ factor
-    slopes = slopes - slopes.mean(axis=0)
-    if not all(np.isfinite(of.T @ of).all() for of in (deviation, slopes)):
+    with np.errstate(all="ignore"):
+        slopes = scores.reshape(-1, dim) @ factor
+        usable = _not_too_steep(slopes)
+    if not usable.any() or not np.isfinite(deviation).all():
         return None
+    deviation, slopes = deviation[usable], slopes[usable] - slopes[usable].mean(axis=0)
     try:
         weight = weight_of_identity(deviation, slopes)
         covariances = [_with_identity(rows, weight) for rows in (deviation, slopes)]
@@ -48,6 +51,18 @@ def refit_by_scores(
     except np.linalg.LinAlgError:  # scores beyond all measure, such as beside an edge
         return None
     return whitening(location + factor @ centre, factor @ inner)
+
+
+def _not_too_steep(slopes: np.ndarray) -> np.ndarray:
+    """Which draws, of slopes[n, dim], are about as steep as most are.
+
+    A single draw beside an edge, where slopes go to infinity, would make all coordinates that
+    lead there as narrow as the gap: chains would hardly move along them any more.
+    """
+    sizes = np.sqrt(np.mean(slopes**2, axis=1))
+    sizes = np.where(np.isfinite(sizes), sizes, np.inf)
+    limit = TUNING.steepest * np.median(sizes)
+    return np.isfinite(sizes) & (sizes <= limit)
 
 
 def weight_of_identity(u: np.ndarray, slopes: np.ndarray) -> float:

@@ -66,6 +66,9 @@ class SamplingTuning:
     plenty_of_scores: float = tuned(
         25.0, "draws a dimension in half of them, from where on it does not matter"
     )
+    steepest: float = tuned(
+        5.0, "times the median size of the scores, above which a draw is beside an edge"
+    )
     fewest_scores: int = tuned(400, "… but this many at the least, where there are so many draws")
     probes: int = tuned(2, "scans between two looks at the ladder")
     surely_far_apart: float = tuned(
