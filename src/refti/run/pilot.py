@@ -9,7 +9,7 @@ import numpy as np
 
 from refti.checks.tuning import TUNING as CHECKS
 from refti.draws import autocorrelation
-from refti.factors.either import into_rows, out_rows
+from refti.factors.either import into_rows, out_rows, pull_rows
 from refti.factors.factor import Factor
 from refti.models.model import ValueAndGradient
 from refti.run.mode_search import search_modes
@@ -24,6 +24,7 @@ from refti.run.users_draws import (
 from refti.sampling.block import Rung
 from refti.sampling.engine import Engine
 from refti.sampling.rung import advance, place_chains, warm_up
+from refti.sampling.score_whitening import wants_scores
 from refti.sampling.streams import GeneratorStream, KeyStream
 from refti.sampling.tuning import TUNING as SAMPLING
 from refti.sampling.whitening import whitening, whitening_of
@@ -240,7 +241,11 @@ def _without_bumps(pilot: Pilot) -> Pilot:
 def _around_peaks(
     end: End, modes: Modes, factor: np.ndarray | Factor, evaluate: ValueAndGradient, engine: Engine
 ) -> np.ndarray:
-    """Points spread about each peak in turn, those outside the support drawn in towards it."""
+    """Points spread about each peak in turn, those outside the support drawn in towards it.
+
+    So are those beside an edge at which the density falls like a wall, so steep that no step gets
+    a chain away from there.
+    """
     which = np.arange(engine.chains) % len(modes.peaks)
     centres = modes.peaks[which]
     noise = engine.generator(GeneratorStream.AROUND_PEAKS, int(1 - end.lam)).normal(
@@ -253,8 +258,11 @@ def _around_peaks(
     else:  # starts that stand in for peaks are spread out already
         offsets = 0 * noise
     for _ in range(PILOT.tries_to_get_inside):
-        values, _ = evaluate(centres + offsets)
+        values, gradients = evaluate(centres + offsets)
         outside = ~np.isfinite(values)
+        if not modes.are_separate and wants_scores(centres.shape[1]):
+            slopes = pull_rows(factor, gradients)
+            outside |= np.sqrt(np.mean(slopes**2, axis=1)) > PILOT.steepest_start
         if not outside.any():
             break
         offsets[outside] *= 0.5

@@ -40,6 +40,9 @@ class PilotTuning:
     tries_to_get_inside: int = tuned(
         20, "times the distance of a start from its peak is halved while outside the support"
     )
+    steepest_start: float = tuned(
+        10.0, "times as steep as by the curvature at the peak, beyond which no chain begins"
+    )
     flattenings_by_values: tuple[float, ...] = tuned(
         (10.0, 100.0, 1000.0),
         "T of the density to the power 1 / T, on which chains search for other modes by values",

@@ -65,6 +65,12 @@ class Modes:
             return factor_of(len(self.mode.x))
         return np.eye(len(self.mode.x)) if self.spread is None else self.spread
 
+    @property
+    def dense_factor(self) -> np.ndarray | None:
+        """The spread about the mode by its curvature, where it has one and that is a matrix."""
+        factor = self.mode.factor()
+        return None if isinstance(factor, Factor) else factor
+
     def after(self, evaluations: int) -> Modes:
         """The modes with the number of evaluations that the search for them took."""
         if self.searched is None:
