@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# Every process would compile the source of all that it imports, if Python were told to keep nothing.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: venv demo test lint tests quick browser long table calibration speed careful growth sources zoo studies blackbox nested reproduction bits pages docs map covid bench bench-quick clean
@@ -44,9 +46,9 @@ browser: venv
 		{ echo "Chromium is not here and could not be installed: install it by hand, and say make browser again."; exit 1; }
 	REFTI_BROWSER=needed $(BIN)/python -m pytest -n 0 -m browser
 
-# What takes minutes and is left out of test.
+# What takes minutes and is left out of test; compiled as users have it (see tests/processes.py).
 long: venv
-	$(BIN)/python -m pytest -m long
+	XLA_FLAGS= $(BIN)/python -m pytest -m long
 
 table: venv
 	$(BIN)/python -m benchmarks.core_table

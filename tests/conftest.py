@@ -12,6 +12,7 @@ import processes
 from browser import find_chromium
 
 processes.use_one_blas_thread()
+processes.compile_plainly()
 processes.share_compiled_programs(Path(__file__).parents[1] / ".cache" / "jax")
 
 import jax  # noqa: E402
