@@ -5,6 +5,7 @@ READY := .venv/.ready
 # Every process would compile the source of all that it imports, if Python were told to keep nothing.
 unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 
 .PHONY: venv demo test lint tests quick browser long table calibration speed careful growth sources zoo studies blackbox nested reproduction bits pages docs map covid bench bench-quick clean
 
@@ -15,9 +16,8 @@ venv: $(READY)
 $(READY): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("refti needs Python 3.11 or later; got %d.%d. Say make PYTHON=python3.11" % sys.version_info[:2])'
 	$(PYTHON) -m venv .venv
-	$(PIP) --only-binary :all: uv && $(BIN)/uv pip install --quiet --python $(BIN)/python --requirement requirements.txt || \
-		$(PIP) --requirement requirements.txt
-	$(PIP) --no-deps --editable .
+	$(PIP) --only-binary :all: uv && $(UV) --requirement requirements.txt && $(UV) --no-deps --editable . || \
+		{ $(PIP) --requirement requirements.txt && $(PIP) --no-deps --editable .; }
 	@touch $@
 
 demo: venv
