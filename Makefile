@@ -32,7 +32,7 @@ lint: venv
 
 tests: venv
 	@$(BIN)/python tests/begin_header.py
-	$(BIN)/python -m pytest -n 2 --durations=20
+	$(BIN)/python -m pytest -n 2
 
 # For the edit loop: nothing that samples or compiles C++.
 QUICK := tests/test_imports.py tests/test_processes.py tests/test_tuning.py $(addprefix tests/, \
