@@ -36,7 +36,7 @@ class Costs:
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self) -> Generator[None, Any, Any]:
-        """Setup, the test itself or teardown has ended; the report travels to the one that prints."""
+        """Setup, the test or teardown has ended; its report travels to the one that prints."""
         report = yield
         now = processor_seconds()
         report.processor_seconds, self.before = now - self.before, now
