@@ -89,9 +89,12 @@ def compile_plainly() -> None:
     are then others than with a user's programs, which have QUICK_COMPILE. Those are run by the code
     cells of the documentation, by `make long`, and wherever XLA_FLAGS is set, be it to nothing.
     """
-    os.environ.setdefault(
-        "XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false"
-    )
+    flags = {
+        "xla_backend_optimization_level": 0,
+        "xla_cpu_use_fusion_emitters": "false",
+        "xla_cpu_parallel_codegen_split_count": 1,  # the other core has tests of its own to compile
+    }
+    os.environ.setdefault("XLA_FLAGS", " ".join(f"--{name}={flags[name]}" for name in flags))
 
 
 def use_one_blas_thread() -> None:
