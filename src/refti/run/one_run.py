@@ -72,7 +72,7 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
     budget = Budget(seconds, settings.max_evaluations)
     meter = Meter(budget, spent=spent_before(memory.earlier))
     meter.cache = memory.evaluations()
-    counting = Counting(problem, meter, memory.earlier)
+    counting = Counting(problem, meter, memory)
     memory.tally_by(counting.tally)
     clock = StageClock(report, meter)
     with open_engine(

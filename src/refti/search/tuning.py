@@ -22,6 +22,11 @@ class SearchTuning:
         "of the gradient's size, that it may be off by: a gradient through a coarse solver is off "
         "by thousandths, which Metropolis steps correct; one worth refusing by all of it …",
     )
+    repeated_tolerance: float = tuned(
+        1e-6,
+        "of the log density, by which the same point may differ when it is asked again in another "
+        "batch: rounding is far below it, and randomness that matters far above",
+    )
     plain_tolerance: float = tuned(
         1e-4,
         "… and in a JAX program without a loop of unknown length, which has nothing to be off by: "
