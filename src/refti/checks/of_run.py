@@ -75,8 +75,8 @@ def check_rounding(shares: Mapping[str, float]) -> Check:
         TUNING.most_rounded,
         f"at this share of the draws {worst!r} is so near a bound that rounding leaves no "
         "digits of its distance to it, and the density beyond is lost; write a refti.Model whose "
-        f"function asks for the exact distance ({worst}_to_upper, {worst}_to_lower, for a simplex log_{worst}), "
-        "or reparametrise the model, such as by the logit",
+        f"function asks for the exact distance ({worst}_to_upper, {worst}_to_lower, for a simplex "
+        f"log_{worst}), or reparametrise the model, such as by the logit",
     )
 
 

@@ -14,8 +14,7 @@ from scipy.special import logsumexp
 from refti.models.model import ValueAndGradient
 from refti.search.curvatures import factors_at, log_masses
 from refti.search.peaks import Modes
-from refti.search.shells import find_unreached, known_density
-from refti.search.tuning import BROAD as TUNING
+from refti.search.shells import TUNING, find_unreached, known_density
 from refti.search.tuning import TUNING as SEARCH
 
 

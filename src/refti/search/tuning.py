@@ -338,27 +338,5 @@ class LargeTuning:
     converged: float = tuned(0.2, "of a direction's size that it may be off by")
 
 
-@dataclass(frozen=True)
-class BroadTuning:
-    """How mass is looked for beyond the peaks that all climbs lead to."""
-
-    most_peaks: int = tuned(4, "heaviest modes about which it is looked for")
-    shells: int = tuned(24, "about each, the first of the radius of a Gaussian's mass …")
-    apart: float = tuned(2**0.5, "… and each so many times the one before: out to 3,000 times")
-    rays: int = tuned(32, "on which each shell is looked at, the same on all")
-    rise: float = tuned(3.0, "nats that the mass rises by, beyond what few rays make of noise")
-    chains_that_pass: float = tuned(0.5, "of all, over where the mass is least, to need no help")
-    climbs: int = tuned(8, "from the highest points of a shell, to see where they lead")
-    most_astray: float = tuned(0.75, "of them, to somewhere else than the peak")
-    draws: int = tuned(512, "of a broad part's Gaussian, to which the next one is fitted …")
-    turns: int = tuned(5, "… so many times at the most")
-    above_known: float = tuned(1.0, "nats above the Gaussians of all modes, to be none of theirs")
-    fewest_effective: float = tuned(8.0, "of the draws that count, for the mass to be one")
-    powers: tuple[float, ...] = tuned(
-        (1.0, 0.5, 0.2, 0.1, 0.05, 0.0), "of the weights, of which the highest leaves enough draws"
-    )
-
-
 TUNING = SearchTuning()
 LARGE = LargeTuning()
-BROAD = BroadTuning()
