@@ -44,6 +44,20 @@ def test_mode_curvature_and_mass_of_a_normal(find):
     assert found.log_mass == pytest.approx(mass, abs=1e-3)
 
 
+def test_scales_a_million_times_apart_in_no_coordinate_s_direction():
+    turn = np.linalg.qr(np.random.default_rng(3).normal(size=(12, 12)))[0]
+    scales = np.geomspace(1e-3, 1e3, 12)
+
+    def turned(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        u = x @ turn / scales
+        return -0.5 * np.sum(u**2, axis=1), -(u / scales) @ turn.T
+
+    found = find_mode(turned, np.full(12, 0.3))
+    assert found.log_mass == pytest.approx(6 * np.log(2 * np.pi) + np.log(scales).sum(), abs=1e-3)
+    rounded = np.linalg.solve(found.factor(), turn * scales)
+    assert rounded @ rounded.T == pytest.approx(np.eye(12), abs=1e-3)
+
+
 @pytest.mark.parametrize("find", [find_mode, by_values])
 def test_a_cusp_has_no_curvature(find):
     def laplace(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

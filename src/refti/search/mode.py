@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy import linalg
 
 from refti.models.model import ValueAndGradient
 from refti.search.climb import climb
@@ -22,12 +23,16 @@ class Mode:
         hessian: the matrix of second derivatives of the log density.
         disagreement: how much the curvature differs between a fine and a coarse step, relative to
             its size; a cusp or a kink gives 1 or more, a smooth density far less.
+        spread: a lower Cholesky factor of the inverse of minus the Hessian, where that is known to
+            more digits than the Hessian leaves of it: if scales differ by more than ten thousand
+            times, it leaves none.
     """
 
     x: np.ndarray
     log_density: float
     hessian: np.ndarray
     disagreement: float
+    spread: np.ndarray | None = None
 
     @property
     def is_smooth(self) -> bool:
@@ -37,6 +42,8 @@ class Mode:
     @property
     def is_negative_definite(self) -> bool:
         """Whether the density falls in every direction from here."""
+        if self.spread is not None:
+            return True
         return bool(np.all(np.isfinite(self.hessian))) and bool(
             np.linalg.eigvalsh(self.hessian)[-1] < 0
         )
@@ -50,6 +57,8 @@ class Mode:
         # Asked for again and again, and it takes a second in a thousand dimensions.
         if not (self.is_smooth and self.is_negative_definite):
             return None
+        if self.spread is not None:
+            return self.spread
         try:
             return np.linalg.cholesky(np.linalg.inv(-self.hessian))
         except np.linalg.LinAlgError:
@@ -116,7 +125,21 @@ def _climb_whitened(evaluate: ValueAndGradient, start: np.ndarray) -> Mode:
     disagreement = np.abs(fine - coarse).max() / size if size > 0 else np.inf
     inverse = np.linalg.inv(factor)
     value, _ = evaluate(origin[None])
-    return Mode(origin, float(value[0]), inverse.T @ fine @ inverse, float(disagreement))
+    hessian = inverse.T @ fine @ inverse
+    return Mode(origin, float(value[0]), hessian, float(disagreement), _spread(fine, factor))
+
+
+def _spread(curvature: np.ndarray, factor: np.ndarray) -> np.ndarray | None:
+    """The lower factor of the inverse of minus a Hessian, given in the coordinates of a factor.
+
+    There it is about round, so no digits are lost however much the scales differ.
+    """
+    try:
+        lower = np.linalg.cholesky(-curvature)
+        triangle = linalg.qr(np.linalg.solve(lower, factor.T), mode="r")[0].T
+    except np.linalg.LinAlgError:
+        return None
+    return np.asarray(triangle * np.where(np.diag(triangle) < 0, -1.0, 1.0))
 
 
 def _curvature(
