@@ -232,7 +232,7 @@ Beyond 500 parameters with a sparse curvature, and beyond 1,500 with any:
   parameters; the result says so.
 - Of the posterior as many draws are kept as are 25 million numbers. The pilot has at most 40
   million.
-- A second witness is not made beyond 1,500 parameters unless the prior is given apart.
+- A second witness is not made beyond 1,500 parameters unless the prior is given separately.
 - Functions without gradients have dense matrices in any dimension, and are hopeless there anyway.
 """
 

@@ -30,6 +30,7 @@ from refti.models.supports import upper as upper
 from refti.paths.ladder import power as power
 from refti.paths.ladder import uniform as uniform
 from refti.references.base import Reference as Reference
+from refti.reports.of_study import run_study as run_study
 from refti.reports.writing import report as report
 from refti.results.compare import compare as compare
 from refti.results.comparison import Comparison as Comparison
@@ -39,6 +40,5 @@ from refti.results.saved import load as load
 from refti.run.evidence import evidence as evidence
 from refti.run.evidence import log_bayes_factor as log_bayes_factor
 from refti.study.running import StudyResult as StudyResult
-from refti.study.running import run_study as run_study
 
 __version__: str

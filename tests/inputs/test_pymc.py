@@ -134,7 +134,7 @@ def taken(write: Callable[[], object]) -> tuple[pm.Model, refti.Model]:
     """A PyMC model and what refti makes of it, once for all tests."""
     model = written(write)
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message=".*refti (puts it right|adds)")
+        warnings.filterwarnings("ignore", message=".*refti (corrects it|adds)")
         return model, refti.from_pymc(model)
 
 

@@ -446,13 +446,13 @@ def test_a_block_in_another_process_has_the_same_bits(tmp_path: Path):
     )
     subprocess.run([sys.executable, "-c", code], check=True, timeout=300)
     done = cloudpickle.loads((tmp_path / "done").read_bytes())
-    for content, problem, here in zip(done, problems, expected, strict=True):
-        there = read_block(content, problem)
+    for answer, problem, here in zip(done, problems, expected, strict=True):
+        there = read_block(answer.content, problem)
         for a, b in zip(there.trace, here.trace, strict=True):
             np.testing.assert_array_equal(a, b)
         for a, b in zip(there.rung.state, here.rung.state, strict=True):
             np.testing.assert_array_equal(a, np.asarray(b))
         assert there.usage.evaluations == here.usage.evaluations > 0
     # And once here, where the problem is unpacked by the same code.
-    again = read_block(run_request(requests[0]), problems[0])
+    again = read_block(run_request(requests[0]).content, problems[0])
     np.testing.assert_array_equal(again.trace.delta, expected[0].trace.delta)

@@ -111,6 +111,8 @@ def test_running_again_reads_what_is_done(alone: tuple[Path, refti.StudyResult])
 def test_a_report_is_written_where_the_study_asks_for_one(alone: tuple[Path, refti.StudyResult]):
     study, done = alone
     assert done.report == study.parent / "page.html"
+    assert "wide &lt;b&gt;" in done.report.read_text()  # by run_study, called from Python
+    done.report.unlink()
     found = CliRunner().invoke(commands, ["run", str(study), "--quiet", "--executor", "none"])
     assert f"Report: {done.report}" in found.stderr
     page = done.report.read_text()
@@ -122,6 +124,8 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_is_run(tmp_path
     study = write(tmp_path, more='[outputs]\nreport = "none/page.html"\n')
     found = CliRunner().invoke(commands, ["run", str(study), "--quiet", "--executor", "none"])
     assert "none is no folder that can be written to" in str(found.exception)
+    with pytest.raises(refti.SettingsError, match="none is no folder that can be written to"):
+        refti.run_study(study, executor=None)
     assert not (tmp_path / "study-runs").exists()
 
 

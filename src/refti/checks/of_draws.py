@@ -171,14 +171,14 @@ def check_share(shares: Sequence[SupportShare]) -> list[Check]:
             strangest.not_a_number_share,
             TUNING.most_not_a_number,
             "the density is NaN or infinite on most of the reference, such as at unconstrained "
-            f"x = {strangest.example}, and counts as zero there; mend it or declare its support",
+            f"x = {strangest.example}, and counts as zero there; fix it or declare its support",
         ),
         at_most(
             "infinite",
             max(share.infinite / share.drawn for share in shares),
             0.0,
             f"the density is +infinity at some points, such as unconstrained x = "
-            f"{strangest.example}, so the evidence is not finite; mend the log density there",
+            f"{strangest.example}, so the evidence is not finite; fix the log density there",
         ),
     ]
 

@@ -73,10 +73,10 @@ def check_rounding(shares: Mapping[str, float]) -> Check:
         "rounding",
         shares[worst],
         TUNING.most_rounded,
-        f"at this share of the draws {worst!r} is so near a bound that rounding has eaten its "
-        "distance to it, and with it the density beyond; write a refti.Model whose function asks "
-        f"for the exact distance ({worst}_to_upper, {worst}_to_lower, for a simplex log_{worst}), "
-        "or reparametrise the model, such as by the logit",
+        f"at this share of the draws {worst!r} is so near a bound that rounding leaves no "
+        "digits of its distance to it, and the density beyond is lost; write a refti.Model whose "
+        f"function asks for the exact distance ({worst}_to_upper, {worst}_to_lower, for a simplex "
+        f"log_{worst}), or reparametrise the model, such as by the logit",
     )
 
 
@@ -86,7 +86,7 @@ def check_modes(modes: int, chains: int) -> Check:
         "modes",
         float(modes),
         float(chains),
-        "the density has more modes than there are chains to set out from them; raise chains=",
+        "the density has more modes than there are chains to start in them; raise chains=",
     )
 
 
@@ -101,7 +101,7 @@ def check_tails(shape: float) -> Check:
         "tails",
         shape,
         TUNING.heaviest_coordinate,
-        "the posterior has tails so heavy (Pareto k of the draws) that chains do not get to their "
+        "the posterior has tails so heavy (Pareto k of the draws) that chains do not reach their "
         "ends, so the evidence is likely too low; let reference='auto' choose coordinates in which "
         "they are light, or take reference='student'",
     )
@@ -119,9 +119,10 @@ def check_missing_tail(missing: float, error: float) -> Check:
         "missing tail",
         missing,
         max(TUNING.most_missing, TUNING.most_distance * error),
-        "the density, followed out along coordinates, has this share of its mass more in their "
-        "tails than the draws do, so the evidence is likely too low; let reference='auto' choose "
-        "coordinates in which chains get there, or sample longer (max_evaluations=)",
+        "followed out along a coordinate, the density has more mass in the tails than the draws "
+        "have there, by this share of the whole, so the evidence is likely too low; let "
+        "reference='auto' choose coordinates in which chains get there, or sample longer "
+        "(max_evaluations=)",
     )
 
 
@@ -131,9 +132,26 @@ def check_fresh_starts(r_hat: float) -> Check:
         "fresh starts",
         r_hat,
         TUNING.most_r_hat_of_fresh_starts,
-        "chains begun at draws of the reference are not where those are that set out from the "
-        "pilot (R-hat of a coordinate), so one of the two has not seen all of the posterior; "
+        "chains that began at draws of the reference ended elsewhere than the run's own chains "
+        "(R-hat of a coordinate), so one of the two has not seen all of the posterior; "
         "sample longer (warmup=, max_evaluations=), or reparametrise the model",
+    )
+
+
+def check_unreached_mass(share: float) -> Check:
+    """Whether next to nothing of the evidence lies where no chain of the run passes to.
+
+    Args:
+        share: that shells about the peaks hold, relative to the evidence found.
+    """
+    return at_most(
+        "beyond the peaks",
+        share,
+        TUNING.most_unreached,
+        "far beyond a narrow peak the density holds this much mass, relative to the evidence "
+        "found, and no chain passes there, so the evidence is too low; give draws of all parts of "
+        "the posterior (draws=), or write what is narrow and what is wide as two models and add "
+        "their evidences",
     )
 
 

@@ -126,4 +126,4 @@ def _usage(error: click.ClickException) -> str:
     message = error.format_message()
     if context is None:
         return message
-    return f"{message} Say {context.command_path} --help for what it takes."
+    return f"{message} See {context.command_path} --help."

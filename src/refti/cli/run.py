@@ -161,8 +161,8 @@ def _require_sense(
             raise SettingsError(f"{option} is for Stan programs; got none.")
     if path == "power" and programs and prior_program is None:
         raise SettingsError(
-            "--path power goes from the prior to the posterior, so it needs the prior apart. Give "
-            "--prior-program, a Stan program of the prior alone with the same parameters, or "
+            "--path power goes from the prior to the posterior, so it needs the prior by itself. "
+            "Give --prior-program, a Stan program of the prior alone with the same parameters, or "
             "leave --path out."
         )
 
@@ -275,6 +275,7 @@ def _tell(
 ) -> int:
     """Prints what came of the models; returns the exit code."""
     import refti
+    from refti.results.text import printable
 
     table, not_ranked = None, ""
     try:
@@ -296,14 +297,14 @@ def _tell(
     if not_ranked:
         say(f"Not ranked. {not_ranked}")
     for name, message in done.refused.items():
-        say(f"{name}: {message}")
+        say(f"{printable(name)}: {message}")
     for name, stop in done.stopped.items():
-        say(f"{name}: {stop['message']}")
+        say(f"{printable(name)}: {stop['message']}")
     if len(seeds) > 1 and not as_json:
-        say("Each model has random numbers of its own, by --seed and its name.")
+        say("Each model has its own random numbers, made from --seed and its name.")
     if store is not None and done.kept:
-        which = f": {', '.join(done.kept)}" if len(seeds) > 1 else ""
+        which = f": {', '.join(map(printable, done.kept))}" if len(seeds) > 1 else ""
         say(f"Kept in {store}{which}.")
     if store is not None and len(done.kept) + len(done.refused) < len(seeds):
-        say(f"Not finished in {store}: the same command goes on from there.")
+        say(f"Not finished in {store}: run the same command again to continue.")
     return done.code

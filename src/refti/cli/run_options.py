@@ -24,23 +24,23 @@ OPTIONS = (
         "--prior-program",
         type=A_FILE,
         metavar="FILE",
-        help="Stan program of the prior alone, for --path power and to see that it integrates "
+        help="Stan program of the prior alone, for --path power, and to check that it integrates "
         "to one.",
     ),
     click.option(
         "--solver-limit",
         type=click.IntRange(min=1),
         metavar="COUNT",
-        help="Right-hand sides of differential equations that one density of a Stan program may "
-        "ask for.",
+        help="How often one density of a Stan program may evaluate the right-hand side of its "
+        "differential equations.",
     ),
     click.option(
         "--uniform-priors",
         type=click.Choice(["keep", "normalise"]),
         default="keep",
         show_default=True,
-        help="What becomes of parameters of a Stan program between two bounds that no statement "
-        "speaks of: a density of 1, or one that integrates to one.",
+        help="The prior of parameters of a Stan program that have two bounds and no prior "
+        "statement: keep their density of 1, or normalise it to integrate to one.",
     ),
     click.option(
         "--modernise",
@@ -51,8 +51,8 @@ OPTIONS = (
         "--store",
         type=click.Path(path_type=Path, file_okay=False),
         metavar="FOLDER",
-        help="Where to keep the run. A run that is finished there is read, not made again. With "
-        "several models each has a folder in it.",
+        help="Where to keep the run. A run that is finished there is read and not made again. With "
+        "several models, each has a folder in it.",
     ),
     click.option(
         "--reference",
@@ -86,7 +86,7 @@ OPTIONS = (
         type=Names(estimators),
         default="mbar",
         show_default=True,
-        help="What the evidence is computed with from the draws.",
+        help="How the evidence is computed from the draws.",
     ),
     click.option(
         "--target-error",
@@ -139,24 +139,24 @@ OPTIONS = (
         "--prior-check/--no-prior-check",
         "check_prior",
         default=True,
-        help="See that a prior given apart integrates to one, and that every parameter of a Stan "
-        "program has one.",
+        help="Check that a prior that is known separately integrates to one, and that every "
+        "parameter of a Stan program has a prior.",
     ),
-    click.option("--witness", is_flag=True, help="Repeat the estimate along an independent way."),
+    click.option("--witness", is_flag=True, help="Repeat the estimate in an independent way."),
     click.option(
         "--search",
         type=Names(efforts, or_number="EVALUATIONS"),
         default="default",
         show_default=True,
-        help="How hard other modes are looked for.",
+        help="How hard to look for other modes.",
     ),
     click.option(
         "--draws",
         type=A_FILE,
         multiple=True,
         metavar="FILE",
-        help="Posterior draws that are there already: .csv of CmdStan, once a chain, or .nc of "
-        "ArviZ. For one model.",
+        help="Posterior draws that you have already: CmdStan's .csv, one for each chain, or "
+        "ArviZ's .nc. For one model.",
     ),
     click.option(
         "--kernel",
@@ -169,16 +169,16 @@ OPTIONS = (
         "--posterior-draws",
         metavar="COUNT",
         type=click.IntRange(min=1),
-        help="Draws of the posterior to keep; as many as the estimate took if not given.",
+        help="Draws of the posterior to keep; as many as the estimate is made of if not given.",
     ),
     click.option(
         "--data-name",
         metavar="NAME",
-        help="What the data are called: models of data of one name are ranked, though their files "
-        "differ, as those of two sets of covariates do.",
+        help="A name for the data. Models whose data have the same name are ranked together even "
+        "if their files differ, as with two sets of covariates.",
     ),
     click.option(
-        "--different-data", is_flag=True, help="Rank models of different data all the same."
+        "--different-data", is_flag=True, help="Rank models of different data nevertheless."
     ),
     click.option("--checks", is_flag=True, help="Print all checks, not only those that failed."),
     click.option("--profile", is_flag=True, help="Print what each stage took, after the answer."),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -65,43 +64,17 @@ def run_study_file(
     import refti
 
     _require_alone(targets)
-    _require_report(Path(targets[0]))
     done = refti.run_study(
         targets[0],
         executor=_meant(executor, "loky"),
         workers=workers,
         progress=None if quiet else progress or "auto",  # type: ignore[arg-type]
     )
-    _write_report(done)
     if as_json:
         print_json(_record(done))
     else:
         _print_study(done)
     return BAD_INPUT if done.failed else verdict(done.trusted)
-
-
-def _require_report(path: Path) -> None:
-    """Raises, before anything is run, if the page that a study asks for could not be written."""
-    from refti.study.read import read_study
-
-    report = read_study(path).report
-    if report is None:
-        return
-    from refti.reports import require_packages
-
-    require_packages("matplotlib", "jinja2")
-    if not os.access(report.parent, os.W_OK):
-        raise SettingsError(f"outputs.report: {report.parent} is no folder that can be written to.")
-
-
-def _write_report(done: StudyResult) -> None:
-    """Writes the page that the study asks for, on the models that are done."""
-    if done.report is None or not done.receipts:
-        return
-    from refti.reports import report
-
-    form: Any = done.report.suffix.removeprefix(".")
-    report({name: done.folders[name] for name in done.receipts}, done.report, format=form)
 
 
 def _require_alone(targets: tuple[str, ...]) -> None:
@@ -117,8 +90,8 @@ def _require_alone(targets: tuple[str, ...]) -> None:
     ]
     if others:
         raise SettingsError(
-            f"--{others[0].replace('_', '-')} stands in the study's file, under [settings] or "
-            "[outputs], and not beside it."
+            f"--{others[0].replace('_', '-')} belongs in the study's file, under [settings] or "
+            "[outputs], and not on the command line."
         )
 
 
@@ -208,7 +181,7 @@ def script(
     from refti.study.slurm import job_array
 
     if not slurm:
-        raise SettingsError("Say for which batch system: --slurm is the one there is so far.")
+        raise SettingsError("Name the batch system: --slurm is the only one so far.")
     study = open_study(run)
     jobs = shards or min(100, len(study.models))
     text = job_array(study.store, shards=jobs, cores=cores, memory=memory, time=time)

@@ -62,8 +62,8 @@ def _work_on_run(folder: Path, target: str | None, data: str | None, as_json: bo
     """Joins in a single run, and tells its result."""
     if target is None:
         raise SettingsError(
-            f"{folder} holds a single run, whose model is never taken from there. Name it by "
-            "--model (and --data), or say again the command that began the run: both join in."
+            f"{folder} holds a single run, and its model is never read from there. Name it "
+            "with --model (and --data), or run the command again that began the run: both join in."
         )
     from refti.run.join import join_run
 

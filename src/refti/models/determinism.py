@@ -20,16 +20,18 @@ from refti.models.density import inner_constants, to_density, trace
 from refti.models.tuning import TUNING
 
 
-def require_deterministic(name: str, first: np.ndarray, second: np.ndarray) -> None:
+def require_deterministic(
+    name: str, first: np.ndarray, second: np.ndarray, noise: float = TUNING.largest_noise
+) -> None:
     """Raises ModelError if the same points gave other values the second time."""
-    noise = TUNING.largest_noise
     other = ~np.isclose(first, second, rtol=noise, atol=noise, equal_nan=True)
     if other.any():
         at = int(np.argmax(other))
         raise ModelError(
             f"{name} must give the same number for the same values; got {first[at]:.10g} and then "
-            f"{second[at]:.10g}. Stochastic likelihoods are not supported: fix the seed inside the "
-            "function, or average until the noise is below 1e-8."
+            f"{second[at]:.10g}. The density is random, or depends on the calls before. If it "
+            "draws random numbers, draw them once, outside; if it keeps something between calls, "
+            "let it begin anew each time."
         )
 
 

@@ -29,7 +29,7 @@ def to_arrays(density: Density) -> tuple[str, Arrays]:
     if type(density) is not _kinds().get(name, (None,))[0]:
         raise StoreError(
             "Only references of refti's own families, and Taylor expansions, are written to a "
-            f"file; got {name}. Give it as reference= again when the run is taken up."
+            f"file; got {name}. Give it as reference= again when the run is resumed."
         )
     leaves, _ = jax.tree_util.tree_flatten_with_path(density)
     named = {jax.tree_util.keystr(path, simple=True, separator="."): x for path, x in leaves}

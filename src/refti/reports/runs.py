@@ -134,6 +134,6 @@ def _unfinished(folder: Path) -> str:
     if status.state == RUNNING:
         return f"{folder} holds a run that is not finished: it is going on{at}. Wait for its end."
     return (
-        f"{folder} holds a run that is not finished{at}. Say the command that began it once more, "
+        f"{folder} holds a run that is not finished{at}. Run the command that began it again, "
         "with the same --store, and it goes on where it stopped."
     )

@@ -77,7 +77,7 @@ def require_same_data(results: Mapping[str, Any]) -> None:
                     "Evidences of different data cannot be ranked: "
                     f"{list_names([name])} is of data {marks[name]}, {list_names([other])} of "
                     f"{marks[other]}. Compare models of the same data; if these are the same, give "
-                    "both the same data_name=, or say different_data=True (--different-data)."
+                    "both the same data_name=, or pass different_data=True (--different-data)."
                 )
 
 

@@ -9,9 +9,7 @@ import numpy as np
 
 from refti.coordinates.map import Map, from_latent
 from refti.coordinates.reshape import reshape
-from refti.draws.cost import Cost
 from refti.models.model import Model, ValueAndGradient
-from refti.models.rejections import Rejections
 from refti.paths.path import Leg, Path, model_switch, power_posteriors
 from refti.references import registry
 from refti.results.result import Evidence, LogRatio
@@ -33,19 +31,6 @@ class End:
     def evaluate_by(self, engine: Engine) -> ValueAndGradient:
         """The function from points to the log density and its gradient."""
         return value_and_gradient(self.leg, self.lam, engine.chains, engine.meter)
-
-
-@dataclass(frozen=True)
-class Counts:
-    """What the models had rejected, and what was spent, at some moment of a run."""
-
-    rejections: tuple[Rejections | None, ...]
-    evaluations: int
-
-    @property
-    def stopped(self) -> int:
-        """How many densities the models had given up for taking too long."""
-        return sum(one.stopped for one in self.rejections if one is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,7 +114,3 @@ class Problem:
         """Iterations of one block."""
         kept = self.settings.kept
         return PILOT.block_length if kept is None else min(PILOT.block_length, kept)
-
-    def count(self, spent: Cost) -> Counts:
-        """What the models have rejected, and what was spent, at this moment."""
-        return Counts(tuple(model.rejections() for model in self.models), spent.evaluations)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
+from uuid import uuid4
 
 import cloudpickle
 import jax
@@ -19,6 +20,8 @@ from refti.models.model import Model
 from refti.models.recipe import Recipe
 from refti.paths.path import Leg
 from refti.run.archive import from_bytes, to_bytes
+from refti.run.counts import seen_by
+from refti.run.elsewhere import Witnessed
 from refti.run.problem import Problem
 from refti.run.settings import Settings
 from refti.sampling.block import Block, Points, Rung, run_block
@@ -63,9 +66,22 @@ def request_block(
     return BlockRequest(pack_problem(problem), task, words, iterations, adapting, points)
 
 
-def run_request(request: BlockRequest) -> bytes:
-    """The block that was asked for, to be read by `read_block`."""
-    problem = _unpack_problem(request.problem)
+class BlockAnswer(NamedTuple):
+    """A block that was asked for.
+
+    Attributes:
+        content: the block, to be read by `read_block`.
+        witnessed: what the models rejected meanwhile, which the block does not tell.
+    """
+
+    content: bytes
+    witnessed: Witnessed
+
+
+def run_request(request: BlockRequest) -> BlockAnswer:
+    """The block that was asked for."""
+    made = _unpack_problem(request.problem)
+    problem, before = made.problem, seen_by(made.problem)
     with computing():
         leg, rung = from_bytes(request.task, problem)
         keys = tuple(jax.random.wrap_key_data(jnp.asarray(row)) for row in request.keys)
@@ -78,7 +94,8 @@ def run_request(request: BlockRequest) -> bytes:
             adapting=request.adapting,
             points=request.points,
         )
-        return to_bytes(block, problem)
+        content = to_bytes(block, problem)
+    return BlockAnswer(content, Witnessed(made.name, before, seen_by(problem)))
 
 
 def read_block(content: bytes, problem: Problem) -> Block:
@@ -95,13 +112,20 @@ def pack_problem(problem: Problem) -> bytes:
     return cloudpickle.dumps((problem.kind, models, stations))
 
 
+class _Made(NamedTuple):
+    """A problem as it was made in this process, and a name that no other has."""
+
+    problem: Problem
+    name: str
+
+
 @lru_cache(maxsize=8)
-def _unpack_problem(packed: bytes) -> Problem:
+def _unpack_problem(packed: bytes) -> _Made:
     """The problem, made once in a process; of the settings only what the densities need."""
     kind, models, stations = cloudpickle.loads(packed)
     made = tuple(Recipe.from_bytes(sent).build() for sent in models)
     settings = Settings(reference=[_unpack_station(station) for station in stations])
-    return Problem(kind, made, settings)
+    return _Made(Problem(kind, made, settings), uuid4().hex)
 
 
 def _pack_station(station: Any) -> tuple[str, Any]:

@@ -14,6 +14,7 @@ import jax
 from refti.executors.supervisor import Supervisor
 from refti.executors.task import Task
 from refti.paths.path import Leg
+from refti.run.elsewhere import Elsewhere, Seen
 from refti.run.problem import Problem
 from refti.run.remote_block import pack_problem, read_block, request_block, run_request
 from refti.run.tuning import SPREAD
@@ -24,11 +25,12 @@ from refti.sampling.metering import Meter
 
 @dataclass
 class Measured:
-    """What blocks and sending them cost, in seconds, as far as it is known."""
+    """What blocks and sending them cost, in seconds, and what models rejected, as far as known."""
 
     sending: float | None = None
     here: dict[int, float] = field(default_factory=dict)
     sent: int = 0
+    elsewhere: Elsewhere = field(default_factory=Elsewhere)
     lock: Lock = field(default_factory=Lock)
 
 
@@ -53,6 +55,10 @@ class SpreadBlocks:
         """The same for the problem in other coordinates."""
         return replace(self, problem=problem)
 
+    def rejections(self) -> Seen:
+        """What the problem's models have rejected in other processes."""
+        return self.measured.elsewhere.rejections(self.problem.given)
+
     def __call__(
         self,
         leg: Leg,
@@ -76,8 +82,9 @@ class SpreadBlocks:
                 points=points,
             )
             name = f"block at lambda {rung.lam:g}"
-            sent = self.supervisor.submit(Task(name, run_request, (request,)))
-            block = read_block(sent.result(), self.problem)
+            answer = self.supervisor.submit(Task(name, run_request, (request,))).result()
+            self.measured.elsewhere.hear(self.problem.given, answer.witnessed)
+            block = read_block(answer.content, self.problem)
             used = block.usage
             meter.count(gradients=used.gradient_evaluations, densities=used.density_evaluations)
             self.measured.sent += 1

@@ -67,9 +67,9 @@ def require_witness(model: Model, settings: Settings) -> None:
     if settings.witness and _way(model, settings) == WIDE and model.dim > FACTORS.densest:
         raise SettingsError(
             f"witness= needs a second way to the posterior: from the prior, which this model does "
-            f"not give apart, or from a full covariance, which is fitted up to "
+            f"not give separately, or from a full covariance, which is fitted up to "
             f"{FACTORS.densest:,} parameters; got {model.dim:,}. Give log_prior= and "
-            "log_likelihood= apart, or leave witness= out."
+            "log_likelihood= separately, or leave witness= out."
         )
 
 

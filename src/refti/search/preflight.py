@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from refti.errors import ModelError
@@ -31,10 +33,11 @@ def preflight(
     if not inside.any():
         raise ModelError(_nowhere_finite(model, candidates, before))
     starts = candidates[inside][np.argsort(-values[inside])]
+    best = np.sort(values[inside])[::-1]
     compared = min(TUNING.compared_points, len(starts))
     if np.isnan(gradients).all():  # known by values alone
-        best = np.sort(values[inside])[::-1][:compared]
-        require_deterministic("The log density", best, model.log_densities(starts[:compared]))
+        again = model.log_densities(starts[:compared])
+        require_deterministic("The log density", best[:compared], again)
         return starts
     faults = []
     if not np.any(gradients[inside] != 0):
@@ -45,7 +48,8 @@ def preflight(
     is_rough = may_solve(model.density, starts[0])
     tolerance = TUNING.compared_tolerance if is_rough else TUNING.plain_tolerance
     for index in range(compared):
-        starts[index], wrong = _find_believable(evaluate, starts[index], rng, tolerance)
+        start = _Start(starts[index], best[index])
+        starts[index], wrong = _find_believable(evaluate, start, rng, tolerance)
         if wrong is not None:
             faults.append(wrong)
             break
@@ -78,31 +82,44 @@ def _nowhere_finite(model: Model, candidates: np.ndarray, before: Rejections | N
     )
 
 
+class _Start(NamedTuple):
+    """A point, and the log density that was found there before."""
+
+    x: np.ndarray
+    log_density: float | None = None
+
+
 def _find_believable(
-    evaluate: ValueAndGradient, x: np.ndarray, rng: np.random.Generator, tolerance: float
+    evaluate: ValueAndGradient, start: _Start, rng: np.random.Generator, tolerance: float
 ) -> tuple[np.ndarray, str | None]:
     """The point, or one beside it, and what is wrong with its gradient there, if it is.
 
     Derivatives of smooth functions are wrong at single points where they were written by cases,
     such as NumPyro's Bernoulli at a logit of 0: that is no fault, but no place to start either.
     """
-    if _wrong_gradient(evaluate, x, rng, tolerance) is None:
+    x = start.x
+    if _wrong_gradient(evaluate, start, rng, tolerance) is None:
         return x, None
     beside = x + TUNING.beside * np.maximum(1.0, np.abs(x)) * rng.normal(size=x.shape)
     if not np.isfinite(evaluate(beside[None])[0][0]):
         beside = x
-    return beside, _wrong_gradient(evaluate, beside, rng, tolerance)
+    return beside, _wrong_gradient(evaluate, _Start(beside), rng, tolerance)
 
 
 def _wrong_gradient(
-    evaluate: ValueAndGradient, x: np.ndarray, rng: np.random.Generator, tolerance: float
+    evaluate: ValueAndGradient, start: _Start, rng: np.random.Generator, tolerance: float
 ) -> str | None:
     """How the compiled gradient disagrees with central differences along random directions.
 
     Differences at two steps, and to either side, tell how far they can be believed: at a kink or
-    at the edge of the support they disagree with each other and prove nothing.
+    at the edge of the support they disagree with each other and prove nothing. Raises ModelError
+    if the density is not what it was before: then there is no gradient to speak of.
     """
+    x = start.x
     value, gradient = evaluate(x[None])
+    if start.log_density is not None:
+        before = np.array([start.log_density])
+        require_deterministic("The log density", before, value, TUNING.repeated_tolerance)
     directions = rng.choice([-1.0, 1.0], (TUNING.compared_directions, len(x)))
     slopes = directions @ gradient[0]
     step = TUNING.compared_step * max(1.0, float(np.abs(x).max()))

@@ -1,4 +1,4 @@
-"""run_study(): all models of a study on shared workers, resumed where it stopped, and ranked."""
+"""run_models(): all models of a study on shared workers, resumed where it stopped, and ranked."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class StudyResult:
         failed: why the others are not, by name.
         folders: the folder of each model, by name.
         spread: what it cost to spread the models over the workers.
-        report: the file of the page that the study asks for, which `refti run` writes.
+        report: the file of the page that the study asks for, written once any model is done.
     """
 
     store: Path
@@ -61,28 +61,14 @@ class StudyResult:
         return not self.failed and all(receipt["trusted"] for receipt in self.receipts.values())
 
 
-def run_study(
+def run_models(
     path: str | Path,
     *,
     executor: Any = "loky",
     workers: int | None = None,
     progress: States | Mode | bool | None = None,
 ) -> StudyResult:
-    """Runs the models that a study.toml names, and ranks them.
-
-    Models that are done in the study's folder are not run again; one that fails does not stop the
-    others. Every model draws its random numbers from the study's seed and its own name: the errors
-    of two models are independent, and where and in which order they run changes no bit.
-
-    Args:
-        path: the study.toml, or the folder of a study.
-        executor: where the models run: "loky" (processes of this machine), a number of them, None
-            (this process, one after the other), "dask" (a cluster of this machine), the address of
-            a Dask scheduler, a Dask Client, or any concurrent.futures.Executor.
-        workers: processes of "loky" and "dask"; as many as there are cores if not given.
-        progress: "auto", "rich", "plain" or "json" shows it on standard error; a function is called
-            with the state of each model by name; nothing is shown if not given.
-    """
+    """What came of the models that a study.toml names; the arguments are those of `run_study`."""
     study = open_study(path)
     receipts, failed, over = _Found(study).all()
     todo = [spec for spec in study.models if spec["name"] not in receipts]

@@ -40,7 +40,7 @@ class EvidenceSettings(Table):
     check_prior: StrictBool | None = Field(
         default=None, description="See that the prior integrates to 1."
     )
-    witness: StrictBool | None = Field(default=None, description="Repeat along an independent way.")
+    witness: StrictBool | None = Field(default=None, description="Repeat in an independent way.")
     search: Effort | Count | None = Field(
         default=None, description="How hard modes are looked for."
     )
@@ -59,7 +59,7 @@ class Outputs(Table):
     )
     report: Annotated[StrictStr, Field(pattern=r"\.(html|pdf)$")] | None = Field(
         default=None,
-        description="Page on all models, .html or .pdf, that refti run writes when they are done.",
+        description="Page on all models, .html or .pdf, that is written when they are done.",
     )
 
 

@@ -72,5 +72,5 @@ def require_own(path: Path) -> None:
         )
     if found.st_mode & stat.S_IWOTH:
         raise StoreError(
-            f"{path} can be changed by anybody, so it is not run. Say chmod o-w {path}."
+            f"{path} can be changed by anybody, so it is not run. Run chmod o-w {path}."
         )

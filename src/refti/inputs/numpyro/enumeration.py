@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jaxtyping import Array, Float
 from numpyro import handlers
 
-from refti.inputs.numpyro.sites import Call, Site, is_latent, kind, log_jacobian, of_kind
+from refti.inputs.numpyro.sites import Call, Kind, Site, is_latent, kind, log_jacobian, of_kind
 from refti.inputs.numpyro.space import NumPyroSpace
 
 
@@ -25,19 +25,19 @@ def sites_to_sum_out(sites: Mapping[str, Site]) -> frozenset[str]:
 
 
 def summed_log_density(
-    space: NumPyroSpace, x: Float[Array, " dim"], *, with_data: bool
+    space: NumPyroSpace, x: Float[Array, " dim"], *, without: Kind | None
 ) -> Float[Array, ""]:
     """The log density at unconstrained coordinates, Jacobian included, discrete sites summed out.
 
-    Without the data it is that of the other latents alone, which is the prior.
+    Without the sites that are the likelihood it is the prior.
     """
     from numpyro.contrib.funsor import config_enumerate, enum, log_density
 
     call, sites, coordinates = space.call, space.sites(x), space.by_name(x)
     latent = of_kind(sites, "latent")
     model = call.function
-    if not with_data:
-        model = handlers.block(model, hide_fn=lambda site: kind(site) == "observed")
+    if without is not None:
+        model = handlers.block(model, hide_fn=lambda site: kind(site) == without)
     summed = enum(config_enumerate(model), first_available_dim=-1 - _plate_depth(call))
     values = {name: site["value"] for name, site in latent.items()}
     total, _ = log_density(summed, call.args, call.kwargs, values)

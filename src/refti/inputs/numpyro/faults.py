@@ -37,13 +37,13 @@ def faults(sites: Mapping[str, Site]) -> list[str]:
 
 def doubts(sites: Mapping[str, Site]) -> Iterator[str]:
     """What the user should know of a model that can be used."""
-    for name in of_kind(sites, "factor"):
+    factors, observed = of_kind(sites, "factor"), of_kind(sites, "observed")
+    for name in factors if observed else ():
         yield (
             f'factor "{name}" counts as part of the prior, which no longer integrates to one if '
             "the factor is not normalised; write data with numpyro.sample(..., obs=)."
         )
-    observed = of_kind(sites, "observed")
-    if not observed:
+    if not observed and not factors:
         yield (
             "The model has no observed site, so all of it is prior, and the evidence of a prior "
             "is 1. Pass the data (obs=), unless that is what you want."

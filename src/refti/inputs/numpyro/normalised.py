@@ -46,7 +46,8 @@ def prior_parts(sites: Mapping[str, Site]) -> str:
     A product of densities, each of which integrates to 1 whatever those before it are, does so too.
     """
     latent = of_kind(sites, "latent").values()
-    if of_kind(sites, "factor") or not all(_is_normalised(site) for site in latent):
+    has_factors = bool(of_kind(sites, "factor")) and bool(of_kind(sites, "observed"))
+    if has_factors or not all(_is_normalised(site) for site in latent):
         return ""
     return f"each of its {len(latent)} sites has a distribution of NumPyro that integrates to 1"
 

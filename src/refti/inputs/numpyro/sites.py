@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
@@ -108,6 +108,15 @@ def kind(site: Site) -> Kind | None:
 def of_kind(sites: Mapping[str, Site], wanted: Kind) -> dict[str, Site]:
     """The sites of a kind by name."""
     return {name: site for name, site in sites.items() if kind(site) == wanted}
+
+
+def likelihood_kind(kinds: Collection[Kind | None]) -> Kind | None:
+    """Which sites are the likelihood: observed ones, and factors where nothing is observed.
+
+    A model without observed sites says its likelihood by factors, or has none. Beside observed
+    sites a factor may be anything, and counts with the prior, which is seen to integrate to one.
+    """
+    return next((wanted for wanted in ("observed", "factor") if wanted in kinds), None)
 
 
 def is_latent(site: Site) -> bool:

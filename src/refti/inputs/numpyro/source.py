@@ -27,6 +27,7 @@ from refti.inputs.numpyro.sites import (
     Site,
     at_random,
     kind,
+    likelihood_kind,
     log_jacobian,
     log_probability,
     of_kind,
@@ -46,8 +47,9 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
 
     The latent sites are the parameters, mapped from unconstrained space by NumPyro's own
     transforms. Their log probabilities and the Jacobians are the prior, observed sites the
-    likelihood. A `numpyro.factor` may be anything; it counts as part of the prior, so that the
-    check that the prior integrates to one tries it too. Scales, masks and reparametrisations by
+    likelihood. A `numpyro.factor` may be anything; beside observed sites it counts as part of the
+    prior, so that the check that the prior integrates to one tries it too. In a model without
+    observed sites the factors are the likelihood. Scales, masks and reparametrisations by
     handlers are respected; the Jacobian of a scaled site is not scaled. Discrete latent sites over
     finitely many values are summed out, where the package funsor is installed.
 
@@ -72,19 +74,19 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
             warnings.warn(doubt, stacklevel=2)
         if call.summed_out:
             return _with_sites_summed_out(space, outline, trial)
-        prior = _trace_factor(space, ("latent", "factor"))
+        data = likelihood_kind(outline.kinds)
+        prior = _trace_factor(space, ("latent",) if data == "factor" else ("latent", "factor"))
         warn_of_32_bits(prior, "The prior of the NumPyro model", stacklevel=3)
         prior = keep_edges(prior)
         density: Density = to_density(prior)
-        apart = "observed" in outline.kinds
-        if apart:
-            likelihood = _trace_factor(space, ("observed",))
+        if data is not None:
+            likelihood = _trace_factor(space, (data,))
             warn_of_32_bits(likelihood, "The likelihood of the NumPyro model", stacklevel=3)
             density = ProductDensity((density, to_density(keep_edges(likelihood))))
         made = Model.assembled(
             space,
             density,
-            prior=to_density(prior) if apart else None,
+            prior=to_density(prior) if data is not None else None,
             start=trial.start,
             source=f"NumPyro {numpyro.__version__}",
             recipe=Recipe(f"{__name__}:from_numpyro", (call.function, *call.args), call.kwargs),
@@ -101,9 +103,11 @@ def _with_sites_summed_out(space: NumPyroSpace, outline: _Outline, trial: Trial)
     that neither is given in results.
     """
 
-    def traced(with_data: bool) -> Density:
+    data = likelihood_kind(outline.kinds)
+
+    def traced(without: Kind | None) -> Density:
         def log_density(x: Float[Array, " dim"]) -> Float[Array, ""]:
-            return summed_log_density(space, x, with_data=with_data)
+            return summed_log_density(space, x, without=without)
 
         dim = len(space.coordinates)
         return to_density(_run_users_function(lambda: trace(log_density, dim)))
@@ -111,8 +115,8 @@ def _with_sites_summed_out(space: NumPyroSpace, outline: _Outline, trial: Trial)
     call = space.call
     made = Model.assembled(
         space,
-        traced(True),
-        prior=traced(False) if "observed" in outline.kinds else None,
+        traced(None),
+        prior=None if data is None else traced(data),
         start=trial.start,
         source=f"NumPyro {numpyro.__version__}, {_listed(call.summed_out)} summed out by funsor",
         recipe=Recipe(f"{__name__}:from_numpyro", (call.function, *call.args), call.kwargs),

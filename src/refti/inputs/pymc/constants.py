@@ -47,7 +47,7 @@ def _lkj(rv: Any, kind: str) -> Iterator[Correction]:
         yield Correction(
             nats,
             f'PyMC has the constant of the LKJ prior of "{rv.name}" wrong, by {-nats:+.4f} nats '
-            f"(n = {n}, eta = {eta:g}); refti puts it right",
+            f"(n = {n}, eta = {eta:g}); refti corrects it",
         )
 
 

@@ -36,11 +36,21 @@ def to_json(program: Program, values: Mapping[str, Any]) -> str:
     if not faults:
         faults = size_faults(program.code.data, texts)
     if faults:
-        there = ", ".join(map(str, values)) or "nothing"
-        raise ModelError(
-            f"data= does not fit {program.name}; it holds {there}.\n" + "\n".join(faults)
-        )
+        raise ModelError(f"{_misfit(program, values)}\n" + "\n".join(faults))
     return json.dumps(texts, allow_nan=False)
+
+
+def _misfit(program: Program, values: Mapping[str, Any]) -> str:
+    """Which data were given, and whether they look like those of another program."""
+    said = (
+        f"data= does not fit {program.name}; it holds {', '.join(map(str, values)) or 'nothing'}."
+    )
+    unknown = [str(name) for name in values if name not in program.data]
+    if values and len(unknown) == len(values):
+        return f"{said} The program declares none of these: are they the data of another program?"
+    if unknown:
+        return f"{said} The program does not declare {', '.join(unknown)}."
+    return said
 
 
 def read_data(data: Data) -> Mapping[str, Any]:

@@ -73,7 +73,7 @@ class Sizes:
             found.append(
                 f"no statement gives a prior to {said}: a density of 1 between the bounds, whose "
                 f"integral is exp({nats:.3f}) and not 1, so that log z holds {nats:+.3f} nats that "
-                'a normalised uniform prior has not; say uniform_priors="normalise" '
+                'a normalised uniform prior would not add; use uniform_priors="normalise" '
                 "(--uniform-priors normalise) to take them out"
             )
         if self.cut:
@@ -85,7 +85,10 @@ class Sizes:
                 f"log z that is {-total:.3f} higher"
             )
         if self.random_data:
-            found.append("the program draws data at random (transformed data), by seed 0")
+            found.append(
+                "the program draws data at random in its transformed data block (functions that "
+                "end in _rng); they were drawn once, with seed 0, and log z is that of these data"
+            )
         return found
 
 
@@ -141,9 +144,9 @@ def _refuse(program: Program, names: tuple[str, ...]) -> None:
     raise ModelError(
         f"{program.name} gives no prior to {', '.join(names)}. A flat prior over an unbounded "
         "range is improper, and with it the evidence does not exist. A parameter has a prior only "
-        "where a density with the parameter itself on its left is added: that it appears in what "
-        "data are compared with, such as `resid = y - a`, is none. Add a proper prior for each, "
-        "such as "
+        "where a density with the parameter itself on its left is added: it is not enough that it "
+        "appears in what data are compared with, such as `resid = y - a`. Add a proper prior for "
+        "each, such as "
         f"`{names[0]} ~ normal(0, 10);`. {ANOTHER_WAY}"
     )
 

@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from threading import get_ident
 from typing import Any
@@ -16,6 +17,8 @@ from refti.executors.leases import is_held, leased
 from refti.interruption import end_if_asked
 from refti.progress import Progress
 from refti.results.files import read_plain_file
+from refti.run.counts import new_rejections, seen_by
+from refti.run.elsewhere import Seen
 from refti.run.problem import Problem
 from refti.run.store.bundles import Bundles
 from refti.run.store.directory import BLOCKS, MANIFEST, SHARED
@@ -77,6 +80,7 @@ class Participant:
         except StoreError:  # the leader has just ended, and the folder is gone
             return False
         self._keeper = Keeper(self._folder, Bundles(self._folder / BLOCKS))
+        self._keeper.tally = partial(_tally, self._problem, seen_by(self._problem))
         self._threads = blocks_at_once(self._problem)
         return True
 
@@ -113,6 +117,14 @@ class Participant:
         self._made += 1
         self._report(HELPING, self._made, self._made)
         return 1
+
+
+def _tally(problem: Problem, start: Seen) -> dict[str, Any]:
+    """What the models rejected here since they began to help, which the leader cannot see."""
+    new = new_rejections(start, seen_by(problem))
+    if new is None:
+        return {}
+    return {"stopped_on_path": new.stopped, "rejected": new.record()}
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from refti.draws.cost import Cost
 from refti.errors import StoreError
 from refti.paths.path import Leg
 from refti.run.archive import from_bytes, places, to_bytes
+from refti.run.elsewhere import Seen
 from refti.run.problem import Problem
 from refti.run.rounds import RunState
 from refti.run.spread_blocks import SpreadBlocks
@@ -67,6 +68,11 @@ class StoreMemory:
     def earlier(self) -> Sequence[Mapping[str, Any]]:
         """The tallies of processes that worked on the run before; one beside has none."""
         return () if self.prefix else self.keeper.earlier
+
+    @property
+    def rejected_elsewhere(self) -> Seen:
+        """What the models have rejected in processes that blocks were sent to."""
+        return () if self.spread is None else self.spread.rejections()
 
     def tally_by(self, tally: Callable[[], Mapping[str, Any]]) -> None:
         """Writes down with every bundle what another process could not see for itself."""
@@ -263,6 +269,11 @@ class NoStore(Forgetful):
             self.run_block = spread
             self.workers = spread.supervisor.workers
         self._spread = spread
+
+    @property
+    def rejected_elsewhere(self) -> Seen:
+        """What the models have rejected in processes that blocks were sent to."""
+        return () if self._spread is None else self._spread.rejections()
 
     def about(self, problem: Problem) -> NoStore:
         """The same for the problem in other coordinates."""
