@@ -1,5 +1,6 @@
 """What the tests share: compiled programs, the order of files, 64-bit mode where asked for."""
 
+import gc
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -35,6 +36,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.stash[NOT_RUN].add("browser")
         config.hook.pytest_deselected(items=for_browser)
         items[:] = [item for item in items if item not in for_browser]
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: looking through it again and again for garbage takes a while."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
