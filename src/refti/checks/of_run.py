@@ -75,8 +75,8 @@ def check_rounding(shares: Mapping[str, float]) -> Check:
         TUNING.most_rounded,
         f"at this share of the draws {worst!r} is so near a bound that rounding leaves no "
         "digits of its distance to it, and the density beyond is lost; write a refti.Model whose "
-        f"function asks for the exact distance ({worst}_to_upper, {worst}_to_lower, for a simplex log_{worst}), "
-        "or reparametrise the model, such as by the logit",
+        f"function asks for the exact distance ({worst}_to_upper, {worst}_to_lower, for a simplex "
+        f"log_{worst}), or reparametrise the model, such as by the logit",
     )
 
 
@@ -204,6 +204,23 @@ def check_prior_integral(
         elif why_not:
             advice += f" ({why_not.rstrip('.')})"
     return at_most("prior", abs(estimate.value), allowed, advice)
+
+
+def check_known_prior(estimate: Estimate, parts: str) -> Check:
+    """Whether a prior that is known to integrate to one was found to do so.
+
+    Args:
+        estimate: the log of its integral.
+        parts: why it is one by the way the prior is made, in words.
+    """
+    return at_most(
+        "prior",
+        abs(estimate.value),
+        max(TUNING.prior_tolerance, TUNING.most_distance_from_one * estimate.error),
+        f"this is a prior alone, which integrates to 1 ({parts}), and the estimate is "
+        f"exp({estimate.value:.3f} ± {estimate.error:.3f}): the chains have missed a part of it; "
+        "reparametrise the model, such as a hierarchy non-centred",
+    )
 
 
 LIKELY = (
