@@ -2,7 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
+# Every process would compile the source of all that it imports, if Python were told to keep nothing.
+unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 
 .PHONY: venv demo test lint tests quick browser long table calibration speed careful growth sources zoo studies blackbox nested reproduction bits pages docs map covid bench bench-quick clean
 
@@ -13,9 +16,8 @@ venv: $(READY)
 $(READY): requirements.txt pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("refti needs Python 3.11 or later; got %d.%d. Say make PYTHON=python3.11" % sys.version_info[:2])'
 	$(PYTHON) -m venv .venv
-	$(PIP) --only-binary :all: uv && $(BIN)/uv pip install --quiet --python $(BIN)/python --requirement requirements.txt || \
-		$(PIP) --requirement requirements.txt
-	$(PIP) --no-deps --editable .
+	$(PIP) --only-binary :all: uv && $(UV) --requirement requirements.txt && $(UV) --no-deps --editable . || \
+		{ $(PIP) --requirement requirements.txt && $(PIP) --no-deps --editable .; }
 	@touch $@
 
 demo: venv
@@ -30,7 +32,7 @@ lint: venv
 
 tests: venv
 	@$(BIN)/python tests/begin_header.py
-	$(BIN)/python -m pytest -n 2 --durations=20
+	$(BIN)/python -m pytest -n 2
 
 # For the edit loop: nothing that samples or compiles C++.
 QUICK := tests/test_imports.py tests/test_processes.py tests/test_tuning.py $(addprefix tests/, \
@@ -44,9 +46,9 @@ browser: venv
 		{ echo "Chromium is not here and could not be installed: install it by hand, and say make browser again."; exit 1; }
 	REFTI_BROWSER=needed $(BIN)/python -m pytest -n 0 -m browser
 
-# What takes minutes and is left out of test.
+# What takes minutes and is left out of test; compiled as users have it (see tests/processes.py).
 long: venv
-	$(BIN)/python -m pytest -m long
+	XLA_FLAGS= $(BIN)/python -m pytest -m long
 
 table: venv
 	$(BIN)/python -m benchmarks.core_table

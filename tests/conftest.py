@@ -10,8 +10,10 @@ import pytest
 
 import processes
 from browser import find_chromium
+from cost import Costs
 
 processes.use_one_blas_thread()
+processes.compile_plainly()
 processes.share_compiled_programs(Path(__file__).parents[1] / ".cache" / "jax")
 
 import jax  # noqa: E402
@@ -77,6 +79,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[PEAKS] = {}
     config.stash[RAN_IN] = {}
     config.stash[NOT_RUN] = set()
+    config.pluginmanager.register(Costs(), "costs")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -82,6 +82,21 @@ def share_compiled_programs(folder: Path) -> None:
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 
+def compile_plainly() -> None:
+    """Lets JAX spend less on making programs fast, here and in processes begun here; before JAX is.
+
+    Tests compile far more than they run: this takes a third off the time of most. The last digits
+    are then others than with a user's programs, which have QUICK_COMPILE. Those are run by the code
+    cells of the documentation, by `make long`, and wherever XLA_FLAGS is set, be it to nothing.
+    """
+    flags = {
+        "xla_backend_optimization_level": 0,
+        "xla_cpu_use_fusion_emitters": "false",
+        "xla_cpu_parallel_codegen_split_count": 1,  # the other core has tests of its own to compile
+    }
+    os.environ.setdefault("XLA_FLAGS", " ".join(f"--{name}={flags[name]}" for name in flags))
+
+
 def use_one_blas_thread() -> None:
     """Lets BLAS run in one thread here and in processes begun here, as in refti's own calls.
 

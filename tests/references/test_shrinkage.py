@@ -62,6 +62,18 @@ def test_a_nearly_right_base_is_corrected_as_far_as_the_draws_tell():
     assert found < 0.5 * jeffreys(np.zeros(dim), base, truth)
 
 
+@pytest.mark.parametrize("right_one_first", [True, False])
+def test_of_two_bases_the_right_one_is_believed(right_one_first: bool):
+    dim, count = 100, 100
+    truth = true_factor(dim)
+    rng = np.random.default_rng(4)
+    wrong = truth @ (np.eye(dim) + np.tril(rng.normal(size=(dim, dim)) / np.sqrt(dim)))
+    draws = rng.normal(size=(count, dim)) @ truth.T
+    bases = (truth, wrong) if right_one_first else (wrong, truth)
+    found = jeffreys(*shrunk_factor(draws, *bases), truth)
+    assert found < 1.5 * dim / count + 0.02 < 0.3 * jeffreys(*shrunk_factor(draws, wrong), truth)
+
+
 def test_it_does_not_depend_on_scales_or_places():
     draws = np.random.default_rng(1).normal(size=(80, 20)) @ true_factor(20).T
     mean, factor = shrunk_factor(draws)

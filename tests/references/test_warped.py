@@ -48,6 +48,17 @@ def test_skewed_posteriors_are_several_times_nearer_than_to_a_gaussian(dim: int,
     assert jeffreys(fit_warped(draws), dim) < 0.2 * jeffreys(bend_at("none", draws), dim)
 
 
+def test_the_curvature_at_the_mode_is_a_base_that_many_dimensions_are_bent_in():
+    dim = 100
+    draws = log_gamma_draws(dim, 400, 1)
+    shapes, mix = log_gamma(dim)
+    curved = np.linalg.inv(mix) / np.sqrt(shapes)
+    noise = np.tril(np.random.default_rng(5).normal(size=(dim, dim)), -1)
+    by_few_draws = curved @ (np.eye(dim) + 0.05 * noise)
+    with_it = jeffreys(fit_warped(draws, by_few_draws, curved), dim, 1000)
+    assert with_it < 0.5 * jeffreys(fit_warped(draws, by_few_draws), dim, 1000)
+
+
 @pytest.mark.parametrize("count", [300, 2000])
 def test_draws_of_a_gaussian_stay_nearly_unbent(count: int):
     draws = np.random.default_rng(2).normal(size=(count, 200))

@@ -102,9 +102,19 @@ def numbers(result: refti.Evidence) -> list[Any]:
     return [result.value, result.error, legs, posterior, counts, checks]
 
 
-@pytest.mark.parametrize("name", CASES)
+TWICE, OFTEN = (0.3, 0.9), (0.1, 0.5, 0.9, 0.97)
+
+
+@pytest.mark.parametrize(
+    ("name", "shares"),
+    [
+        pytest.param(name, shares, id=f"{name}, {len(shares)} times", marks=marks)
+        for name in CASES
+        for shares, marks in ((TWICE, ()), (OFTEN, pytest.mark.long))
+    ],
+)
 def test_a_run_killed_anywhere_goes_on_to_the_same_bits(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, shares: tuple[float, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     case = CASES[name]
     whole = evidence(case, store=tmp_path / "whole")
@@ -112,7 +122,7 @@ def test_a_run_killed_anywhere_goes_on_to_the_same_bits(
     assert len(names) > 10
     if name != "black box":  # whose points are asked for again, but not evaluated
         assert numbers(evidence(case)) == numbers(whole)
-    for share in (0.1, 0.5, 0.9, 0.97):
+    for share in shares:
         count = int(share * len(names)) - len(_kept(tmp_path / "cut"))
         killed_after(count, monkeypatch, lambda: evidence(case, store=tmp_path / "cut"))
         assert not (tmp_path / "cut" / "result.json").exists()

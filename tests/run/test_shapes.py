@@ -11,6 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy import stats
 
 import refti
 from refti import suite
@@ -106,3 +107,23 @@ def test_every_mode_has_a_chain():
     assert pilot.modes.count == pilot.chains == 12
     distances = np.linalg.norm(pilot.x[:, -1, None] - means, axis=2)
     assert set(np.argmin(distances, axis=1)) == set(range(12))
+
+
+def test_a_wall_beside_the_mode_holds_no_chain_and_squeezes_no_coordinates():
+    # A third of the points spread about the mode lie where slopes are up to 1e60.
+    def log_density(x):
+        return -0.5 * jnp.sum(x**2) - jnp.exp(60 * (x[0] - 0.5))
+
+    model = refti.Model(log_density, dim=24)
+    problem = Problem(refti.Evidence, (model,), Settings(search="quick"))
+    with (
+        computing(),
+        open_engine(chains=8, kernel="hmc", block_length=25, seed=0, meter=Meter()) as engine,
+    ):
+        pilot = find_posterior(problem, problem.ends[0], engine)
+    # The first is a normal cut at 0.45 or so, the others are normal.
+    worth = effective_sample_size(np.moveaxis(pilot.x, 2, 0))
+    assert worth.min() > 200
+    cut = stats.truncnorm(-np.inf, 0.45)
+    assert abs(pilot.draws[:, 0].mean() - cut.mean()) < TOO_FAR * cut.std() / np.sqrt(worth[0])
+    assert np.abs(pilot.draws[:, 1:].std(axis=0) - 1).max() < TOO_FAR / np.sqrt(2 * worth.min())

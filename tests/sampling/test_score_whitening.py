@@ -5,10 +5,16 @@ from __future__ import annotations
 import jax
 import numpy as np
 import pytest
+from scipy.special import polygamma
 
 from refti.sampling.kernels.gradient_kernel import on_leg
 from refti.sampling.rung import lengthened
-from refti.sampling.score_whitening import between, refit_by_scores, wants_scores
+from refti.sampling.score_whitening import (
+    between,
+    refit_by_scores,
+    wants_scores,
+    weight_of_identity,
+)
 from refti.sampling.tuning import TUNING
 from refti.sampling.whitening import Whitening, refit
 
@@ -63,6 +69,36 @@ def test_fewer_draws_than_dimensions_do_no_harm(count: int):
     assert condition(covariance, found) < 1.5
 
 
+def skewed_draws(count: int, dim: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draws of independent logarithms of Gamma variables, their scores, and the covariance."""
+    shapes = np.linspace(1.0, 5.0, dim)
+    x = np.log(np.random.default_rng(2).gamma(shapes, size=(count, dim)))
+    return x, shapes - np.exp(x), np.diag(polygamma(1, shapes))
+
+
+@jax.enable_x64(True)
+def test_few_draws_of_a_skewed_density_do_not_spoil_good_coordinates():
+    dim = 80
+    x, scores, covariance = skewed_draws(dim, dim)
+    start = Whitening(x.mean(axis=0), np.sqrt(covariance))
+    found = refit_by_scores(start, x[None], scores[None])
+    assert found is not None
+    # As many draws as dimensions, the identity counted as one of them, would make it 2.8.
+    assert condition(covariance, found) < 1.3
+
+
+@jax.enable_x64(True)
+def test_coordinates_that_are_wrong_are_given_up_for_what_the_draws_tell():
+    x, scores, covariance = normal_draws(4 * DIM)
+    wrong = np.linalg.cholesky(covariance) @ np.diag(np.geomspace(0.2, 5, DIM))
+    u = np.linalg.solve(wrong, (x - x.mean(axis=0)).T).T
+    assert weight_of_identity(u, (scores - scores.mean(axis=0)) @ wrong) == 1.0
+    x, scores, covariance = skewed_draws(4 * DIM, DIM)
+    right = np.sqrt(covariance)
+    u = np.linalg.solve(right, (x - x.mean(axis=0)).T).T
+    assert weight_of_identity(u, (scores - scores.mean(axis=0)) @ right) >= DIM
+
+
 @jax.enable_x64(True)
 def test_chains_that_sit_apart_are_as_wide_as_each_of_them():
     x, scores, covariance = normal_draws(8 * DIM)
@@ -80,13 +116,21 @@ def test_chains_that_sit_apart_are_as_wide_as_each_of_them():
 
 
 @jax.enable_x64(True)
-@pytest.mark.parametrize("broken", [np.nan, np.inf, 1e200])
-def test_scores_that_are_no_numbers_are_not_used(broken: float):
-    x, scores, _ = normal_draws(4 * DIM)
+@pytest.mark.parametrize("broken", [np.nan, np.inf, 1e200, 1e8])
+def test_a_draw_beside_an_edge_does_not_squeeze_the_coordinates(broken: float):
+    x, scores, covariance = normal_draws(4 * DIM)
     scores[5, 3] = broken
+    start = Whitening(x.mean(axis=0), np.diag(x.std(axis=0)))
+    found = refit_by_scores(start, x[None], scores[None])
+    assert found is not None
+    assert condition(covariance, found) < 1.3
+
+
+@jax.enable_x64(True)
+def test_scores_that_are_no_numbers_are_not_used():
+    x, scores, _ = normal_draws(4 * DIM)
     start = Whitening(np.zeros(DIM), np.eye(DIM))
-    with np.errstate(all="ignore"):
-        assert refit_by_scores(start, x[None], scores[None]) is None
+    assert refit_by_scores(start, x[None], np.full_like(scores, np.nan)[None]) is None
 
 
 def test_only_where_draws_are_few_for_the_dimension():

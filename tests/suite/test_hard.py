@@ -253,6 +253,11 @@ def two_widths_box(target: suite.Target) -> float:
     return normals(many_modes.Normals(means, np.array([1, 0.3]), np.full(2, 0.5)))(target)
 
 
+def nested(dim: int, middle: float, widths: list[float], weights: list[float]) -> Route:
+    means = np.full((len(widths), dim), middle)
+    return normals(many_modes.Normals(means, np.array(widths), np.array(weights)))
+
+
 def needle(dim: int) -> Route:
     off = np.linspace(1, 2, dim)
     means = np.stack([np.full(dim, -0.5), 2 * off / np.linalg.norm(off) - 0.5])
@@ -377,6 +382,9 @@ ROUTES: dict[str, Route] = {
     "mixture_100_10d": scattered(100, 10),
     "needle_2": needle(2),
     "needle_5": needle(5),
+    "spike_in_slab_5": nested(5, 0.5, [1, 0.1], [0.7, 0.3]),
+    "spike_in_slab_20": nested(20, 0.5, [1, 0.1], [0.7, 0.3]),
+    "nested_normals_10": nested(10, 0.0, [1, 0.1, 0.01], [0.5, 0.3, 0.2]),
     "change_point": change_point,
     "checkerboard_2": cell_by_cell([CHECKS, CHECKS]),
     "staircase_2": stairs(2),

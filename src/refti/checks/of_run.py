@@ -138,6 +138,23 @@ def check_fresh_starts(r_hat: float) -> Check:
     )
 
 
+def check_unreached_mass(share: float) -> Check:
+    """Whether next to nothing of the evidence lies where no chain of the run passes to.
+
+    Args:
+        share: that shells about the peaks hold, relative to the evidence found.
+    """
+    return at_most(
+        "beyond the peaks",
+        share,
+        TUNING.most_unreached,
+        "far beyond a narrow peak the density holds this much mass, relative to the evidence "
+        "found, and no chain passes there, so the evidence is too low; give draws of all parts of "
+        "the posterior (draws=), or write what is narrow and what is wide as two models and add "
+        "their evidences",
+    )
+
+
 def check_search(still_growing: bool, sentence: str) -> Check:
     """Whether the search for modes came to its own end, and did not end while it found more."""
     return at_most(

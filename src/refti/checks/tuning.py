@@ -37,6 +37,7 @@ class CheckTuning:
     coordinates_of_tails: int = tuned(
         20, "up to which the heaviest of them is held against that; of more some look heavy by luck"
     )
+    most_unreached: float = tuned(0.02, "of the evidence, by few rays, that no chain passes to")
     most_r_hat_of_fresh_starts: float = tuned(
         1.5, "of short chains begun at draws of the reference together with those of the run"
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -23,21 +24,44 @@ class Curvature:
 
     Attributes:
         x: the draws[point, dim].
-        scale: `[point, dim]`, the spread of each coordinate given the others, NaN if it has none.
-        mean: `[point, dim]`, its mean given the others.
-        slopes: `[point, to, from]`, how that mean changes with each of the others.
+        gradient: of the log density there, `[point, dim]`.
+        hessian: `[point, dim, dim]`.
     """
 
     x: np.ndarray
-    scale: np.ndarray
-    mean: np.ndarray
-    slopes: np.ndarray
+    gradient: np.ndarray
+    hessian: np.ndarray
+
+    @cached_property
+    def scale(self) -> np.ndarray:
+        """The spread [point, dim] of each coordinate given the others, NaN if it has none."""
+        precision = -np.einsum("pii->pi", self.hessian)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(precision > 0, 1 / np.sqrt(precision), np.nan)
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        """The mean [point, dim] of each coordinate given the others."""
+        return self.x + self.gradient * self.scale**2
+
+    @cached_property
+    def slopes(self) -> np.ndarray:
+        """How that mean changes with each of the others, [point, to, from]."""
+        slopes = self.hessian * (self.scale**2)[:, :, None]
+        every = np.arange(self.x.shape[1])
+        slopes[:, every, every] = 0.0
+        return slopes
+
+    def standardised(self, location: np.ndarray, scale: np.ndarray) -> Curvature:
+        """The curvature in coordinates (x - location) / scale."""
+        hessian = self.hessian * scale * scale[:, None]
+        return Curvature((self.x - location) / scale, self.gradient * scale, hessian)
 
     def joined(self, other: Curvature | None) -> Curvature:
         """The curvature at these points and at others."""
         if other is None:
             return self
-        names = ("x", "scale", "mean", "slopes")
+        names = ("x", "gradient", "hessian")
         return Curvature(*(np.concatenate([getattr(c, n) for c in (self, other)]) for n in names))
 
 
@@ -62,12 +86,7 @@ def measure_curvature(evaluate: Gradients, draws: np.ndarray) -> Curvature | Non
     up, down = (_gradients_beside(evaluate, x, sign * steps) for sign in (1, -1))
     hessian = (up - down) / (2 * steps[:, :, None])  # [point, stepped, slope of]
     hessian = 0.5 * (hessian + np.swapaxes(hessian, 1, 2))
-    precision = -np.einsum("pii->pi", hessian)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        scale = np.where(precision > 0, 1 / np.sqrt(precision), np.nan)
-    slopes = hessian * (scale**2)[:, :, None]
-    slopes[:, np.arange(dim), np.arange(dim)] = 0.0
-    return Curvature(x, scale, x + gradient * scale**2, slopes)
+    return Curvature(x, gradient, hessian)
 
 
 def _gradients_beside(evaluate: Gradients, x: np.ndarray, steps: np.ndarray) -> np.ndarray:

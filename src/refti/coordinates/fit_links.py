@@ -22,7 +22,7 @@ from refti.coordinates.tuning import TUNING
 
 
 @dataclass(frozen=True)
-class _Fitted:
+class Fitted:
     """The numbers of one follower; every array has an entry for each coordinate."""
 
     mean: float
@@ -33,6 +33,12 @@ class _Fitted:
     log_scale: float
     scale_slopes: np.ndarray
     scale_hinges: np.ndarray
+
+    @classmethod
+    def bent(cls, mean: float, slopes: np.ndarray, bends: np.ndarray, log_scale: float) -> Fitted:
+        """A follower by its mean alone, in proportion and in squares."""
+        none = np.zeros(len(slopes))
+        return cls(mean, slopes, bends, none, none, log_scale, none, none)
 
 
 def fit_links(
@@ -47,7 +53,7 @@ def fit_links(
         return None
     location, scale = robust_standard(draws)
     y = (draws - location) / scale
-    seen = None if curvature is None else _standardised(curvature, location, scale)
+    seen = None if curvature is None else curvature.standardised(location, scale)
     followers = find_followers(y, seen, worth)
     if not followers:
         return None
@@ -57,20 +63,10 @@ def fit_links(
             fitted[k] = _by_curvature(k, follower, seen)
         else:
             fitted[k] = _by_draws(y, k, follower)
-    return _layer(fitted, dim), affine(location, scale)
+    return layer_of(fitted, dim), affine(location, scale)
 
 
-def _standardised(curvature: Curvature, location: np.ndarray, scale: np.ndarray) -> Curvature:
-    """The curvature in coordinates (x - location) / scale."""
-    return Curvature(
-        (curvature.x - location) / scale,
-        curvature.scale / scale,
-        (curvature.mean - location) / scale,
-        curvature.slopes * scale / scale[:, None],
-    )
-
-
-def _by_curvature(k: int, follower: Follower, curvature: Curvature) -> _Fitted:
+def _by_curvature(k: int, follower: Follower, curvature: Curvature) -> Fitted:
     """The follower whose scale and mean given all others are known at some points."""
     usable = np.isfinite(curvature.scale[:, k])
     x, scale = curvature.x[usable], curvature.scale[usable, k]
@@ -90,39 +86,34 @@ def _by_curvature(k: int, follower: Follower, curvature: Curvature) -> _Fitted:
     mean = _weighted_regression(for_mean, curvature.mean[usable, k], weights)
     bends_at = 1 + len(follower.about)
     levels_at = bends_at + len(follower.bent_by)
-    return _Fitted(
+    return Fitted(
         mean=float(mean[0]),
-        slopes=_spread_out(mean[1:bends_at], follower.about, dim),
-        bends=_spread_out(mean[bends_at:levels_at], follower.bent_by, dim),
-        levels=_spread_out(mean[levels_at:], parents, dim),
-        steepness=_spread_out(steepness, parents, dim),
+        slopes=spread_out(mean[1:bends_at], follower.about, dim),
+        bends=spread_out(mean[bends_at:levels_at], follower.bent_by, dim),
+        levels=spread_out(mean[levels_at:], parents, dim),
+        steepness=spread_out(steepness, parents, dim),
         log_scale=float(logs[0]),
-        scale_slopes=_spread_out(logs[1:middle], parents, dim),
-        scale_hinges=_spread_out(logs[middle:], parents, dim),
+        scale_slopes=spread_out(logs[1:middle], parents, dim),
+        scale_hinges=spread_out(logs[middle:], parents, dim),
     )
 
 
-def _by_draws(y: np.ndarray, k: int, follower: Follower) -> _Fitted:
+def _by_draws(y: np.ndarray, k: int, follower: Follower) -> Fitted:
     """The follower whose mean is bent by others, as its draws tell."""
     dim, parents = y.shape[1], follower.bent_by
     features = np.concatenate([np.ones((len(y), 1)), y[:, parents], y[:, parents] ** 2], axis=1)
     mean = _weighted_regression(features, y[:, k], np.ones(len(y)))
     residual = clipped((y[:, k] - features @ mean)[:, None])[:, 0]
     middle = 1 + len(parents)
-    none = np.zeros(dim)
-    return _Fitted(
-        mean=float(mean[0]),
-        slopes=_spread_out(mean[1:middle], parents, dim),
-        bends=_spread_out(mean[middle:], parents, dim),
-        levels=none,
-        steepness=none,
-        log_scale=float(np.log(residual.std())),
-        scale_slopes=none,
-        scale_hinges=none,
+    return Fitted.bent(
+        float(mean[0]),
+        spread_out(mean[1:middle], parents, dim),
+        spread_out(mean[middle:], parents, dim),
+        float(np.log(residual.std())),
     )
 
 
-def _layer(fitted: dict[int, _Fitted], dim: int) -> Links:
+def layer_of(fitted: dict[int, Fitted], dim: int) -> Links:
     """The layer of all followers, its parents those coordinates that anyone follows."""
     names = ("slopes", "bends", "levels", "steepness", "scale_slopes", "scale_hinges")
     whole = {name: np.zeros((dim, dim)) for name in names}
@@ -146,7 +137,7 @@ def _depth(linked: np.ndarray) -> int:
     return depth
 
 
-def _spread_out(values: np.ndarray, places: Sequence[int], dim: int) -> np.ndarray:
+def spread_out(values: np.ndarray, places: Sequence[int], dim: int) -> np.ndarray:
     whole = np.zeros(dim)
     whole[list(places)] = values
     return whole

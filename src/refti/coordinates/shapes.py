@@ -12,6 +12,7 @@ from refti.coordinates.fit_links import fit_links
 from refti.coordinates.fit_tails import fit_power_tails, fit_radial_tail
 from refti.coordinates.map import Layer, Map, to_latent
 from refti.coordinates.tuning import TUNING
+from refti.coordinates.valleys import fit_valleys
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,12 +60,14 @@ def _fit_radial(cloud: Cloud) -> tuple[Layer, ...] | None:
 
 
 LINKS = "scales or means that follow others"
+VALLEYS = "valleys that bend"
 SHAPES: dict[str, Shape] = {
     shape.name: shape
     for shape in (
         Shape("heavy tails", lambda cloud: fit_power_tails(cloud.draws, cloud.heavy)),
         Shape("a heavy radial tail", _fit_radial),
         Shape(LINKS, _fit_links_and_tails),
+        Shape(VALLEYS, lambda cloud: fit_valleys(cloud.draws, cloud.curvature)),
     )
 }
 

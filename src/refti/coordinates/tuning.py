@@ -54,6 +54,12 @@ class CoordinatesTuning:
     )
     least_correlation: float = tuned(0.15, "of a bend, below which it is left alone")
     bends_a_dimension: int = tuned(4, "pairs that are looked at, the most correlated first")
+    steady: float = tuned(
+        0.25, "deviation of a log scale from draw to draw, below which nothing else follows it"
+    )
+    least_bend: float = tuned(
+        0.1, "widths of a valley that it leads off by over a spread, below which it is straight"
+    )
     ridge: float = tuned(
         1e-6, "share by which regressions are shrunk, for those that are undecided"
     )

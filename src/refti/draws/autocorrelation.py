@@ -167,9 +167,12 @@ def _scores(rows: NDArray[np.float64]) -> NDArray[np.float64]:
 def _average_ranks(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Returns the ranks within each row, from 1; ties share their mean rank."""
     # scipy.stats has this too, but takes half a second to import.
-    ranks = np.empty_like(rows)
-    for row, out in zip(rows, ranks, strict=True):
-        ordered = np.sort(row)
-        below = np.searchsorted(ordered, row, side="left")
-        out[:] = 0.5 * (below + np.searchsorted(ordered, row, side="right") + 1)
+    order = np.argsort(rows, axis=-1)
+    ranks, ordered = np.empty_like(rows), np.take_along_axis(rows, order, axis=-1)
+    np.put_along_axis(ranks, order, np.arange(1.0, rows.shape[-1] + 1)[None], axis=-1)
+    with np.errstate(invalid="ignore"):  # infinities that are tied
+        tied = ~np.all(np.diff(ordered, axis=-1) > 0, axis=-1)
+    for k in np.flatnonzero(tied):
+        below = np.searchsorted(ordered[k], rows[k], side="left")
+        ranks[k] = 0.5 * (below + np.searchsorted(ordered[k], rows[k], side="right") + 1)
     return ranks

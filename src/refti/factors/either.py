@@ -7,6 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from scipy import linalg
 
 from refti.factors.factor import Factor, factor_of
 from refti.factors.tuning import TUNING
@@ -26,7 +27,19 @@ def into_rows(factor: Any, x: np.ndarray) -> np.ndarray:
     """The u[n, dim] whose factor @ u are points x[n, dim]."""
     if isinstance(factor, Factor):
         return factor.into_rows(x)
-    return np.asarray(np.linalg.solve(factor, x.T).T)
+    return solve_rows(factor, x)
+
+
+def solve_rows(factor: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """The same by a dense matrix, which is factored anew only where it has to be.
+
+    In a thousand dimensions that takes thirty times as long as a solve with a triangle.
+    """
+    if len(factor) > TUNING.all_dense and not np.triu(factor, 1).any():
+        solved = linalg.solve_triangular(factor, x.T, lower=True, check_finite=False)
+    else:
+        solved = np.linalg.solve(factor, x.T)
+    return np.asarray(solved.T)
 
 
 def pull_rows(factor: Any, gradients: np.ndarray) -> np.ndarray:

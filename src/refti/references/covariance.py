@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from refti.models.model import ValueAndGradient
@@ -13,7 +15,7 @@ from refti.references.shrinkage import require_covariance, shrunk_factor
 
 def fit(inputs: FitInputs) -> Gaussian:
     """The Gaussian of the draws' mean and shrunk covariance."""
-    return sampled_covariance(inputs.draws, inputs.evaluate, base=inputs.base)
+    return sampled_covariance(inputs.draws, inputs.evaluate, bases=inputs.bases)
 
 
 def fit_diagonal(inputs: FitInputs) -> Gaussian:
@@ -26,16 +28,16 @@ def sampled_covariance(
     evaluate: ValueAndGradient,
     *,
     diagonal: bool = False,
-    base: np.ndarray | None = None,
+    bases: Sequence[np.ndarray | None] = (),
 ) -> Gaussian:
     """The Gaussian of the draws' mean and covariance (paper, section 2.2).
 
-    With few draws for the dimension the covariance is shrunk; `base` is a factor that may be
+    With few draws for the dimension the covariance is shrunk; `bases` are factors that may be
     close to it.
     """
     require_covariance(draws)
     if diagonal:
         mean = draws.mean(axis=0)
         return gaussian(mean, draws.std(axis=0), height_at(evaluate, mean))
-    mean, factor = shrunk_factor(draws, base)
+    mean, factor = shrunk_factor(draws, *bases)
     return gaussian(mean, factor, height_at(evaluate, mean))

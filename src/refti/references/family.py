@@ -33,6 +33,8 @@ class FitInputs:
         draws: posterior draws, x[draw, dim].
         base: a factor that makes the posterior about round, if one is known: a matrix, or a
             Factor where no dense one is made.
+        curved: the factor of the covariance by the curvature at the mode, where draws are so few
+            for the dimension that it may well be the best that is known.
         peaks: the modes x[mode, dim] where there are several that chains do not move between.
         peak_factors: `[mode, dim, dim]`, of the covariances about them, where they are known.
         peak_masses: `[mode]`, the log integrals about them by Laplace's approximation.
@@ -44,10 +46,16 @@ class FitInputs:
     mode: Mode | LargeMode
     draws: np.ndarray
     base: Any = None
+    curved: np.ndarray | None = None
     peaks: np.ndarray | None = None
     peak_factors: np.ndarray | None = None
     peak_masses: np.ndarray | None = None
     seed: int = 0
+
+    @property
+    def bases(self) -> tuple[Any, ...]:
+        """The factors that a covariance may be close to."""
+        return (self.base,) if self.curved is None else (self.base, self.curved)
 
 
 @dataclass(frozen=True)

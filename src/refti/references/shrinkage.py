@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from refti.errors import ReferenceFitError
+from refti.factors.either import solve_rows
 from refti.tuning import tuned
 
 
@@ -32,21 +33,19 @@ TUNING = ShrinkageTuning()
 _WEIGHTS = 10.0 ** np.linspace(TUNING.least_weight, TUNING.largest_weight, TUNING.weights)
 
 
-def shrunk_factor(
-    draws: np.ndarray, base: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
+def shrunk_factor(draws: np.ndarray, *bases: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
     """The mean of draws[n, dim] and the lower Cholesky factor of their shrunk covariance.
 
     With draws hardly more than dimensions the sampled covariance is far too narrow in some
-    directions. It is mixed with a multiple of the identity, in one of three coordinate systems:
-    those of `base`, an invertible factor that should make the draws round, such as that of the
+    directions. It is mixed with a multiple of the identity, in one of several coordinate systems:
+    those of a base, an invertible factor that should make the draws round, such as that of the
     Hessian at the mode; the same scaled to equal variances; or the coordinates themselves scaled
     so. System and weight are those under which blocks of draws left out are most probable, so a
     good base is believed, and a bad one costs nothing where draws are plentiful.
     """
     require_covariance(draws)
     mean = draws.mean(axis=0)
-    return mean, best_shrinkage(draws - mean, base).factor(draws - mean)
+    return mean, best_shrinkage(draws - mean, *bases).factor(draws - mean)
 
 
 @dataclass(frozen=True)
@@ -80,12 +79,14 @@ class Shrinkage:
             return np.sqrt(size) * np.eye(dim)
 
 
-def best_shrinkage(centred: np.ndarray, base: np.ndarray | None = None) -> Shrinkage:
+def best_shrinkage(centred: np.ndarray, *bases: np.ndarray | None) -> Shrinkage:
     """The coordinates and the weight under which left-out blocks of draws are most probable."""
     own = _spread(centred)
     # Scales taken of all draws know the block left out; so many numbers flatter so many nats.
     frames, known = [own], [len(own)]
-    if base is not None and base.shape == (len(own), len(own)) and np.isfinite(base).all():
+    for base in bases:
+        if base is None or base.shape != (len(own), len(own)) or not np.isfinite(base).all():
+            continue
         whitened = _whiten(base, centred)
         if whitened is not None:
             scales = _spread(whitened)
@@ -103,7 +104,7 @@ def into_frame(frame: np.ndarray, centred: np.ndarray) -> np.ndarray:
     """Centred draws in the coordinates of a frame."""
     if frame.ndim == 1:
         return centred / frame
-    return np.linalg.solve(frame, centred.T).T
+    return solve_rows(frame, centred)
 
 
 def out_of_frame(frame: np.ndarray, inner: np.ndarray) -> np.ndarray:

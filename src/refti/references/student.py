@@ -88,7 +88,7 @@ class Student:
 
 def fit(inputs: FitInputs) -> Student:
     """The Student-t of the draws, at the posterior's level."""
-    return match_level(fit_student(inputs.draws, inputs.base), inputs)
+    return match_level(fit_student(inputs.draws, *inputs.bases), inputs)
 
 
 def student(mean: np.ndarray, factor: np.ndarray, degrees: float, log_z: float) -> Student:
@@ -96,7 +96,7 @@ def student(mean: np.ndarray, factor: np.ndarray, degrees: float, log_z: float) 
     return Student(*in_64_bits(mean, factor, invert_lower(factor), degrees, log_z))
 
 
-def fit_student(draws: np.ndarray, base: np.ndarray | None = None) -> Student:
+def fit_student(draws: np.ndarray, *bases: np.ndarray | None) -> Student:
     """The Student-t of the greatest likelihood, its scale matrix shrunk as covariances are.
 
     The degrees are those that predict draws from the other half's fit best: a fit's own draws lie
@@ -105,7 +105,7 @@ def fit_student(draws: np.ndarray, base: np.ndarray | None = None) -> Student:
     """
     require_covariance(draws)
     middle = np.median(draws, axis=0)
-    shrinkage = _robust_shrinkage(draws - middle, base)
+    shrinkage = _robust_shrinkage(draws - middle, *bases)
     frame = shrinkage.frame
     u = into_frame(frame, draws - middle)
     degrees = _find_degrees(u, shrinkage)
@@ -126,12 +126,12 @@ def _find_degrees(u: np.ndarray, shrinkage: Shrinkage) -> float:
     return degrees
 
 
-def _robust_shrinkage(centred: np.ndarray, base: np.ndarray | None) -> Shrinkage:
+def _robust_shrinkage(centred: np.ndarray, *bases: np.ndarray | None) -> Shrinkage:
     """The shrinkage of the draws after those far out are pulled in to where a Gaussian's are."""
     squares = np.mean((centred / centred.std(axis=0)) ** 2, axis=1)
     weights = 1 / np.maximum(squares, 0.3 * np.median(squares) + 1e-12)
     pulled = np.sqrt(weights / weights.mean())[:, None] * centred
-    return best_shrinkage(pulled - pulled.mean(axis=0), base)
+    return best_shrinkage(pulled - pulled.mean(axis=0), *bases)
 
 
 def _location_and_inner(

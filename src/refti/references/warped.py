@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Key
 
+from refti.factors.either import solve_rows
 from refti.references.base import in_64_bits
 from refti.references.bends import bend, straighten
 from refti.references.family import FitInputs
@@ -86,7 +87,7 @@ class Warped:
 
 def fit(inputs: FitInputs) -> Warped:
     """The warped Gaussian of the draws, at the posterior's level."""
-    return match_level(fit_warped(inputs.draws, inputs.base), inputs)
+    return match_level(fit_warped(inputs.draws, *inputs.bases), inputs)
 
 
 def warped(
@@ -111,7 +112,7 @@ def warped(
     return Warped(*in_64_bits(*values))
 
 
-def fit_warped(draws: np.ndarray, base: np.ndarray | None = None) -> Warped:
+def fit_warped(draws: np.ndarray, *bases: np.ndarray | None) -> Warped:
     """The warped Gaussian of the draws, bent where that predicts draws left out best.
 
     The bends may lie outside of the Gaussian, one on each parameter (a Gaussian copula); inside,
@@ -122,23 +123,22 @@ def fit_warped(draws: np.ndarray, base: np.ndarray | None = None) -> Warped:
     half = len(draws) // 2
     parts = tuple(part[:: -(-half // TUNING.judged_by)] for part in (draws[:half], draws[half:]))
     if half < TUNING.fewest_draws or not all((part.std(axis=0) > 0).all() for part in parts):
-        return bend_at("none", draws, base)
+        return bend_at("none", draws, *bases)
     ways = (parts, parts[::-1]) if draws.shape[1] <= TUNING.judged_both_ways else (parts,)
     scores = dict.fromkeys(PLACES, 0.0)
     for old, new in ways:
-        gaussian = shrunk_factor(old, base)
+        gaussian = shrunk_factor(old, *bases)
         for place in PLACES:
-            fitted = bend_at(place, old, base, gaussian=gaussian)
+            fitted = bend_at(place, old, *bases, gaussian=gaussian)
             scores[place] += float(np.mean(log_densities(fitted, new)))
     best = max(scores, key=lambda place: scores[place])
-    return bend_at(best, draws, base)
+    return bend_at(best, draws, *bases)
 
 
 def bend_at(
     place: Place,
     draws: np.ndarray,
-    base: np.ndarray | None = None,
-    *,
+    *bases: np.ndarray | None,
     gaussian: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> Warped:
     """The warped Gaussian of the draws with its bends in one place.
@@ -148,17 +148,16 @@ def bend_at(
     if place == "outer":
         bends = fit_bends(draws)
         y, log_slopes = bends.straighten(draws)
-        if base is not None:
-            # The base in the straightened coordinates, by the typical slope of each.
-            base = np.exp(np.mean(log_slopes, axis=0))[:, None] * base
-        mean, factor = shrunk_factor(y, base)
+        # A base in the straightened coordinates, by the typical slope of each.
+        slopes = np.exp(np.mean(log_slopes, axis=0))[:, None]
+        mean, factor = shrunk_factor(y, *(None if b is None else slopes * b for b in bases))
         return warped(mean, factor, 0.0, outer=bends)
-    mean, factor = gaussian or shrunk_factor(draws, base)
+    mean, factor = gaussian or shrunk_factor(draws, *bases)
     if place == "none":
         return warped(mean, factor, 0.0)
     if place == "symmetric":
         factor = _symmetric(factor)
-    whitened = np.linalg.solve(factor, (draws - mean).T).T
+    whitened = solve_rows(factor, draws - mean)
     return warped(mean, factor, 0.0, inner=fit_bends(whitened))
 
 

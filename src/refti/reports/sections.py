@@ -153,6 +153,7 @@ def _made(run: Run) -> TableShown:
         "pilot": "first draws",
         "rounds": "rounds",
         "modes": "modes found",
+        "broad_parts": "broad parts beyond them",
     }
     rows += [(label, _plain(found[key])) for key, label in words.items() if found.get(key)]
     if found.get("search"):

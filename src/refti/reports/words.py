@@ -27,6 +27,7 @@ CHECKS = {
     "solver": "Solvers of differential equations came to their end.",
     "prior": "The prior integrates to one.",
     "fresh starts": "Chains begun at draws of the reference come to the same places.",
+    "beyond the peaks": "Chains pass to all the mass that lies beyond narrow peaks.",
     "missing tail": "The draws hold all of the tails of the posterior.",
     "density": "The density is a finite number.",
     "witness": "A second estimate along another way agrees.",

@@ -167,6 +167,8 @@ def _shortest(
             continue
         (seen,) = replace(problem, way=way).ends
         latent = to_latent(way, first)
+        if not np.isfinite(latent).all():  # the map has no place for some draw
+            continue
         reference = fit_family(seen, pilot, "covariance", latent, engine)
         length = measure_length(seen, reference, to_latent(way, second), engine)
         found[name] = _Found(name, length, _is_heavy(way), "")

@@ -192,6 +192,7 @@ def fit_family(
         mode=pilot.modes.mode,
         draws=draws,
         base=find_base(end, pilot, draws, engine) if base is None else base,
+        curved=pilot.modes.dense_factor if uses_scores(end, pilot) else None,
         peaks=pilot.modes.peaks if pilot.on_separate_modes else None,
         peak_factors=pilot.modes.factors if pilot.on_separate_modes else None,
         peak_masses=pilot.modes.log_masses if pilot.on_separate_modes else None,

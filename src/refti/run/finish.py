@@ -213,7 +213,8 @@ def _found_on_path(state: RunState) -> dict[str, Any]:
         "end_shares": [[share.inside, share.drawn] for share in ends],
         "rounds": state.rounds,
         "kernel": state.legs[-1].rungs[-1].kernel,
-        "modes": plan.pilot.modes.count,
+        "modes": plan.pilot.modes.count - plan.pilot.modes.broad,
+        "broad_parts": plan.pilot.modes.broad,
         "pilot": plan.pilot.why,
         "search": None if searched is None else searched.record(),
     }

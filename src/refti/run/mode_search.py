@@ -11,14 +11,14 @@ from refti.models.operations import operations_of
 from refti.run.flattened import explore_flattened
 from refti.run.problem import End, Problem
 from refti.run.tuning import PILOT, USERS_DRAWS
-from refti.run.wide_densities import wide_densities
+from refti.run.wide_densities import wide_densities, wide_values
 from refti.sampling.engine import Engine
 from refti.sampling.streams import GeneratorStream
 from refti.search.modes import find_modes
 from refti.search.modes_by_values import find_modes_by_values
 from refti.search.peaks import Modes
 from refti.search.proper import require_finite_parameters, require_proper
-from refti.search.searched import evaluations_of, narrow_evaluations_of
+from refti.search.searched import evaluations_of, narrow_evaluations_of, scanned_points_of
 
 
 def search_modes(
@@ -30,7 +30,7 @@ def search_modes(
     if end.leg.has_gradient:
         rng = engine.generator(GeneratorStream.WANDERERS, int(1 - end.lam))
         density, prior = wide_densities(end, evaluate, engine)
-        most, narrow = _allowed_evaluations(problem, end.model)
+        most, narrow, scanned = _allowed_evaluations(problem, end.model)
         modes = find_modes(
             density,
             starts,
@@ -39,6 +39,8 @@ def search_modes(
             narrow_evaluations=narrow,
             prior=prior,
             space=end.model.space,
+            values=wide_values(end, engine),
+            scanned=scanned,
         )
     else:
         modes = find_modes_by_values(evaluate, starts, partial(explore_flattened, end, engine))
@@ -53,11 +55,17 @@ def search_modes(
     return modes
 
 
-def _allowed_evaluations(problem: Problem, model: Model) -> tuple[int, int]:
-    """What the search may take as a rule, and in all while narrow modes would be missed."""
+def _allowed_evaluations(problem: Problem, model: Model) -> tuple[int, int, int]:
+    """What the search may take as a rule, in all while narrow modes would be missed, and scan."""
     effort = problem.settings.search
     usual = evaluations_of(effort, model.dim)
     if isinstance(effort, str) and problem.judged_alone.agree:
-        return round(USERS_DRAWS.search_share * usual), 0
-    narrow = narrow_evaluations_of(effort, model.dim, operations_of(model))
-    return usual, min(narrow, round(PILOT.narrow_share * problem.settings.max_evaluations))
+        return round(USERS_DRAWS.search_share * usual), 0, 0
+    most, work = problem.settings.max_evaluations, operations_of(model)
+    narrow = narrow_evaluations_of(effort, model.dim, work)
+    scanned = scanned_points_of(effort, model.dim, work)
+    return (
+        usual,
+        min(narrow, round(PILOT.narrow_share * most)),
+        min(scanned, round(PILOT.scanned_share * most)),
+    )

@@ -38,6 +38,7 @@ from refti.run.spread_blocks import spreading
 from refti.run.stages import StageClock, plain_stages
 from refti.run.store.kept_run import open_run
 from refti.run.store.memory import NoStore, StoreMemory
+from refti.run.unreached_mass import check_beyond_peaks
 from refti.run.witness import second_estimate
 from refti.sampling.engine import Engine, open_engine
 from refti.sampling.kernels.registry import KERNELS
@@ -93,7 +94,7 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
         counting.sampled()
         clock.begin("checking")
         drawn = draw_posterior(state, engine)
-        fresh = compare_fresh_starts(state, engine)
+        fresh = [*compare_fresh_starts(state, engine), *check_beyond_peaks(state, engine)]
         reference = draw_reference(state, engine)
     checks = [*fresh, *check_run(state, counting.stopped_share, meter)]
     points = seen.own_points(state.conclusion.samples[-1].end_points)

@@ -9,7 +9,7 @@ import numpy as np
 
 from refti.checks.tuning import TUNING as CHECKS
 from refti.draws import autocorrelation
-from refti.factors.either import out_rows
+from refti.factors.either import into_rows, out_rows, pull_rows
 from refti.factors.factor import Factor
 from refti.models.model import ValueAndGradient
 from refti.run.mode_search import search_modes
@@ -24,9 +24,11 @@ from refti.run.users_draws import (
 from refti.sampling.block import Rung
 from refti.sampling.engine import Engine
 from refti.sampling.rung import advance, place_chains, warm_up
+from refti.sampling.score_whitening import wants_scores
 from refti.sampling.streams import GeneratorStream, KeyStream
 from refti.sampling.tuning import TUNING as SAMPLING
 from refti.sampling.whitening import whitening, whitening_of
+from refti.search.broad_parts import find_broad_part, with_broad_part
 from refti.search.large_mode import LargeMode
 from refti.search.mode import Mode, log_mass_within
 from refti.search.peaks import Modes
@@ -59,8 +61,8 @@ def measure_peak(
     draws: np.ndarray,
     log_density: np.ndarray,
 ) -> Peak:
-    """How a mode stands to draws[n, dim] of these log densities."""
-    height = mode.log_density - float(np.median(log_density))
+    """How a mode stands to draws[n, dim] of these log densities, or to those of them about it."""
+    height = mode.log_density - float(np.median(log_density.ravel()[_about_mode(mode, draws)]))
     if isinstance(mode, LargeMode):  # the mass on the way to it takes dense matrices
         return Peak(height, mode.log_mass, mode.factor() is not None, mass_falls=False)
     mass = log_mass_within(mode, draws.std(axis=0))
@@ -68,6 +70,16 @@ def measure_peak(
     has_gradient = bool(np.isfinite(evaluate(draws[:1])[1]).all())
     falls = is_high and has_gradient and mass_falls_towards(evaluate, mode, draws)
     return Peak(height, mass, mode.factor() is not None, falls)
+
+
+def _about_mode(mode: Mode | LargeMode, draws: np.ndarray) -> np.ndarray:
+    """Which of draws[n, dim] lie where a Gaussian about the mode has its own; all if hardly any."""
+    factor = mode.factor()
+    if factor is None:
+        return np.full(len(draws), True)
+    distances = np.linalg.norm(into_rows(factor, draws - mode.x), axis=1)
+    near = distances < PILOT.about_mode * np.sqrt(draws.shape[1])
+    return near if near.mean() > PILOT.share_about_mode else np.full(len(draws), True)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,9 +124,11 @@ class Pilot:
     @property
     def why(self) -> str:
         """What the pilot rests on, in words."""
-        count = self.modes.count
+        count, broad = self.modes.count - self.modes.broad, self.modes.broad
         source = "the user's draws" if self.is_users else f"{self.x.shape[0]} chains"
-        return f"{len(self.draws)} draws of {source}, {count} mode{'s' * (count > 1)} found"
+        return f"{len(self.draws)} draws of {source}, {count} mode{'s' * (count > 1)} found" + (
+            f", and {broad} broad part{'s' * (broad > 1)} beyond" if broad else ""
+        )
 
     @property
     def r_hat(self) -> float:
@@ -141,14 +155,30 @@ def find_posterior(problem: Problem, end: End, engine: Engine) -> Pilot:
     engine = _with_a_chain_a_mode(engine, modes)
     evaluate = end.evaluate_by(engine)
     if problem.posterior_draws is None:
-        rung = _find_rung(problem, end, modes, evaluate, engine)
-        blocks = PILOT.blocks if end.leg.has_gradient else PILOT.blocks_by_values
-        pilot = _without_bumps(_draw(end, modes, rung, blocks, engine))
+        pilot = _draw_from_modes(problem, end, modes, engine)
         require_spread(pilot.draws, end.model.space.coordinates)
         return replace(
             pilot, peak=measure_peak(evaluate, modes.mode, pilot.draws, pilot.log_density)
         )
     return _from_users_draws(problem, end, modes, evaluate, engine)
+
+
+def _draw_from_modes(problem: Problem, end: End, modes: Modes, engine: Engine) -> Pilot:
+    """The pilot of chains from all modes, and from the broad parts that those did not come to."""
+    evaluate = end.evaluate_by(engine)
+    blocks = PILOT.blocks if end.leg.has_gradient else PILOT.blocks_by_values
+    for turn in range(PILOT.most_broad_parts + 1):
+        engine = _with_a_chain_a_mode(engine, modes)
+        rung = _find_rung(problem, end, modes, evaluate, engine)
+        pilot = _without_bumps(_draw(end, modes, rung, blocks, engine))
+        if turn == PILOT.most_broad_parts or not end.leg.has_gradient:
+            break
+        rng = engine.generator(GeneratorStream.BROAD_PARTS, int(1 - end.lam), turn)
+        part = find_broad_part(evaluate, pilot.modes, pilot.x, rng)
+        if part is None:
+            break
+        modes = with_broad_part(pilot.modes, part)
+    return pilot
 
 
 def search_alone(problem: Problem, end: End, engine: Engine) -> Modes:
@@ -211,7 +241,11 @@ def _without_bumps(pilot: Pilot) -> Pilot:
 def _around_peaks(
     end: End, modes: Modes, factor: np.ndarray | Factor, evaluate: ValueAndGradient, engine: Engine
 ) -> np.ndarray:
-    """Points spread about each peak in turn, those outside the support drawn in towards it."""
+    """Points spread about each peak in turn, those outside the support drawn in towards it.
+
+    So are those beside an edge at which the density falls like a wall, so steep that no step gets
+    a chain away from there.
+    """
     which = np.arange(engine.chains) % len(modes.peaks)
     centres = modes.peaks[which]
     noise = engine.generator(GeneratorStream.AROUND_PEAKS, int(1 - end.lam)).normal(
@@ -224,8 +258,11 @@ def _around_peaks(
     else:  # starts that stand in for peaks are spread out already
         offsets = 0 * noise
     for _ in range(PILOT.tries_to_get_inside):
-        values, _ = evaluate(centres + offsets)
+        values, gradients = evaluate(centres + offsets)
         outside = ~np.isfinite(values)
+        if not modes.are_separate and wants_scores(centres.shape[1]):
+            slopes = pull_rows(factor, gradients)
+            outside |= np.sqrt(np.mean(slopes**2, axis=1)) > PILOT.steepest_start
         if not outside.any():
             break
         offsets[outside] *= 0.5

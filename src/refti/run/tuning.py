@@ -32,8 +32,16 @@ class PilotTuning:
         1.5, "the same where a short pilot has not settled yet in every one of them"
     )
     most_chains: int = tuned(256, "that a density of many modes gets, one for each of them")
+    most_broad_parts: int = tuned(3, "beyond narrow peaks, each of which the pilot begins anew for")
+    about_mode: float = tuned(
+        1.5, "times the radius of a Gaussian's mass within which draws are its"
+    )
+    share_about_mode: float = tuned(0.02, "of the draws, with which chains sit on the highest mode")
     tries_to_get_inside: int = tuned(
         20, "times the distance of a start from its peak is halved while outside the support"
+    )
+    steepest_start: float = tuned(
+        10.0, "times as steep as by the curvature at the peak, beyond which no chain begins"
     )
     flattenings_by_values: tuple[float, ...] = tuned(
         (10.0, 100.0, 1000.0),
@@ -46,9 +54,13 @@ class PilotTuning:
     narrow_share: float = tuned(
         0.1, "of max_evaluations=, that a search for narrow modes may take beyond the usual one"
     )
+    scanned_share: float = tuned(
+        0.2, "of max_evaluations=, that may be looked at by values alone, which cost a tenth"
+    )
     wanderers_at_once: int = tuned(
         64, "points of one call: calls cost about as much as tens of cheap densities"
     )
+    values_at_once: int = tuned(4096, "points of one call where the density alone is looked at")
     few_wanderers: int = tuned(
         2, "calls of the program for chains that take the place of one call of the wide one"
     )

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
+from refti.models.batching import log_densities
 from refti.models.model import ValueAndGradient
 from refti.paths.path import Leg
 from refti.run.problem import End
@@ -36,6 +39,22 @@ def wide_densities(
         return np.concatenate(values), np.concatenate(gradients)
 
     return density, None if prior is None else value_and_gradient(leg, 0.0, width, engine.meter)
+
+
+def wide_values(end: End, engine: Engine) -> Callable[[np.ndarray], np.ndarray]:
+    """The log density alone at an end of a path, at thousands of points a call."""
+    density, width = end.model.density, PILOT.values_at_once
+
+    def values(x: np.ndarray) -> np.ndarray:
+        padded = np.concatenate([x, np.broadcast_to(x[-1:], (-len(x) % width, x.shape[1]))])
+        parts = [
+            np.asarray(engine.meter.call(log_densities, density, rows))
+            for rows in np.split(padded, len(padded) // width)
+        ]
+        engine.meter.count(densities=len(x))
+        return np.concatenate(parts)[: len(x)]
+
+    return values
 
 
 def _parts(

@@ -54,6 +54,7 @@ class GeneratorStream(Enum):
     JUMPS = 27, ()
     LEAPS = 28, ("leg", "scan")
     OTHER_KERNEL_STARTS = 29, ()
+    BROAD_PARTS = 33, ("end", "turn")
 
 
 def key_of(seed: int, stream: KeyStream, *identity: int) -> jax.Array:

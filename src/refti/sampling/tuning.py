@@ -58,6 +58,17 @@ class SamplingTuning:
     scores_a_dimension: int = tuned(
         4, "of a window of warm-up, beyond which their whitening hardly gains by more …"
     )
+    identity_weights: tuple[float, ...] = tuned(
+        (0.25, 2.0, 16.0),
+        "times the dimension, as many draws as the coordinates so far may count when they are "
+        "learned again; beside these one draw, and all",
+    )
+    plenty_of_scores: float = tuned(
+        25.0, "draws a dimension in half of them, from where on it does not matter"
+    )
+    steepest: float = tuned(
+        5.0, "times the median size of the scores, above which a draw is beside an edge"
+    )
     fewest_scores: int = tuned(400, "… but this many at the least, where there are so many draws")
     probes: int = tuned(2, "scans between two looks at the ladder")
     surely_far_apart: float = tuned(

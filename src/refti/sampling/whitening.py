@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax.numpy as jnp
 import numpy as np
 
-from refti.factors.either import on_device, plain_factor
+from refti.factors.either import on_device, plain_factor, solve_rows
 from refti.factors.factor import Factor, learn, learn_from_nothing
 from refti.factors.tuning import TUNING as FACTORS
 
@@ -62,7 +62,7 @@ def refit(current: Whitening, x: np.ndarray, *, on_separate_modes: bool) -> Whit
         return _refit_factor(current, x, on_separate_modes)
     location, factor = np.asarray(current.location), np.asarray(current.factor)
     dim = x.shape[-1]
-    u = np.linalg.solve(factor, (x - location).reshape(-1, dim).T).T
+    u = solve_rows(factor, (x - location).reshape(-1, dim))
     centre = u.mean(axis=0)
     by_chain = u.reshape(x.shape)
     middle = by_chain.mean(axis=1, keepdims=True) if on_separate_modes else centre

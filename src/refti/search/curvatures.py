@@ -31,7 +31,7 @@ def find_tops(evaluate: ValueAndGradient, x: np.ndarray, factor: np.ndarray) -> 
     residuals = np.full(len(x), np.inf)
     going = np.flatnonzero(np.isfinite(values))
     for _ in range(TUNING.newton_steps):
-        factors[going] = _factors(evaluate, x[going], factors[going])
+        factors[going] = factors_at(evaluate, x[going], factors[going])
         going = going[np.isfinite(factors[going]).all(axis=(1, 2))]
         slopes = np.einsum("nij,ni->nj", factors[going], gradients[going])
         lengths = np.linalg.norm(slopes, axis=1)
@@ -59,7 +59,7 @@ def log_masses(heights: np.ndarray, factors: np.ndarray) -> np.ndarray:
     return heights + 0.5 * dim * np.log(2 * np.pi) + log_widths
 
 
-def _factors(evaluate: ValueAndGradient, x: np.ndarray, factors: np.ndarray) -> np.ndarray:
+def factors_at(evaluate: ValueAndGradient, x: np.ndarray, factors: np.ndarray) -> np.ndarray:
     """The Cholesky factors of minus the inverse Hessians at x[n, dim], NaN where there are none."""
     count, dim = x.shape
     shifts = TUNING.gradient_step * np.swapaxes(factors, 1, 2)  # [n, column, dim]

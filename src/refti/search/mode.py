@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -42,6 +43,11 @@ class Mode:
 
     def factor(self) -> np.ndarray | None:
         """The lower Cholesky factor of the inverse of minus the Hessian, where there is one."""
+        return self._factor
+
+    @cached_property
+    def _factor(self) -> np.ndarray | None:
+        # Asked for again and again, and it takes a second in a thousand dimensions.
         if not (self.is_smooth and self.is_negative_definite):
             return None
         try:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import numpy as np
 
 from refti.factors.factor import Factor
 from refti.models.model import ValueAndGradient
 from refti.models.space import Space
-from refti.search.climb import climb_together
 from refti.search.known_peaks import KnownPeaks, OneForAll
 from refti.search.large_mode import LargeMode, find_any_mode
 from refti.search.mode import Mode
-from refti.search.new_peaks import add_new_peaks
+from refti.search.ongoing import Ongoing
 from refti.search.orbits import Orbits
 from refti.search.peaks import Modes, pick_near_starts
 from refti.search.power import narrowest_found, wanderers_for
+from refti.search.scan import Values, scan
 from refti.search.searched import Searched
 from refti.search.tuning import LARGE, TUNING
-from refti.search.wanderers import Counted, PriorChains, Starts, draw_flattened, start_anywhere
+from refti.search.wanderers import Counted, PriorChains, draw_flattened, start_anywhere
 
 
 def find_modes(
@@ -31,6 +29,8 @@ def find_modes(
     narrow_evaluations: int = 0,
     prior: ValueAndGradient | None = None,
     space: Space | None = None,
+    values: Values | None = None,
+    scanned: int = 0,
 ) -> Modes:
     """The peaks uphill of several starts, and of points of the flattened density and the prior.
 
@@ -44,6 +44,8 @@ def find_modes(
             be missed.
         prior: the prior and its gradient, where it is apart.
         space: the parameters, among which components that may be renumbered are looked for.
+        values: the density alone, for many points at once.
+        scanned: points at which it may be looked at by these, for modes that are narrower still.
     """
     mode = find_any_mode(evaluate, starts[0])
     factor = mode.factor()
@@ -51,145 +53,17 @@ def find_modes(
     if factor is None:
         return Modes(mode, starts, searched=Searched(0, 0, 0, 0))
     is_small = len(mode.x) <= TUNING.curved_peaks
-    search = _Search(_only(mode, factor), orbits=Orbits(space if is_small else None))
+    search = Ongoing(_only(mode, factor), orbits=Orbits(space if is_small else None))
     near = pick_near_starts(starts)
     search.send_out(counted, start_anywhere(near))
     on_prior = None if prior is None else Counted(prior)
     allowance = _Allowance(evaluations, narrow_evaluations, mode.x.size)
     _wander(search, counted, on_prior, starts[0], rng, allowance)
-    spent = counted.count + (0 if on_prior is None else on_prior.count)
+    looked_at = 0
+    if values is not None:
+        looked_at = scan(search, counted, values, rng, scanned)
+    spent = looked_at + counted.count + (0 if on_prior is None else on_prior.count)
     return _gather(evaluate, mode, search, starts, spent)
-
-
-@dataclass
-class _Search:
-    """What a search has come to so far."""
-
-    known: KnownPeaks
-    orbits: Orbits = field(default_factory=Orbits)
-    ends: dict[int, int] = field(default_factory=dict)  # wanderers by the peak they came to
-    # Those of them from about another peak, by the peak they came to and the reach they were from.
-    strangers: dict[int, np.ndarray] = field(default_factory=dict)
-    from_prior: int = 0
-    since_new: int = 0
-    outside: int = 0  # wanderers that set out from outside the support, which is uphill to nothing
-    lost: int = 0
-    long_climbs: int = 0
-
-    @property
-    def arrived(self) -> int:
-        """How many wanderers came to a peak, or to know that there is none above them."""
-        return sum(self.ends.values()) + self.outside
-
-    @property
-    def telling(self) -> int:
-        """How many peaks hold enough to count when asking whether new ones turn up."""
-        return len(self._telling())
-
-    @property
-    def unseen_share(self) -> float:
-        """The share of wanderers that came to peaks of their own."""
-        came: dict[int, int] = {}
-        for peak, count in self.ends.items():
-            came[self.orbits.of(peak)] = came.get(self.orbits.of(peak), 0) + count
-        alone = sum(1 for peak in self._telling() if came.get(self.orbits.of(peak)) == 1)
-        return alone / max(1, self.arrived)
-
-    @property
-    def is_growing(self) -> bool:
-        """Whether modes keep turning up; in many dimensions they cannot be told from bumps."""
-        if self.known.x.shape[1] > TUNING.curved_peaks:
-            return False
-        is_quiet = self.since_new >= TUNING.quiet * (self.arrived - self.from_prior)
-        if self.unseen_share > TUNING.unseen or not is_quiet or self.rarest < TUNING.rare:
-            return True
-        return self.may_be_narrower
-
-    @property
-    def rarest(self) -> int:
-        """How many wanderers from about other modes came to the mode that fewest came to.
-
-        Where that is hardly any, it was found by luck, and others like it are likely to be missed.
-        """
-        return min((int(met.sum()) for met in self._met()), default=TUNING.rare)
-
-    @property
-    def may_be_narrower(self) -> bool:
-        """Whether the modes found are of widths down to what can be found, so that more are likely.
-
-        One more would be narrower than the narrowest by as much as that one is than the next.
-        Where wanderers also set out from the prior, how they found the modes tells more.
-        """
-        if self.from_prior:
-            return False
-        kept = self._telling()
-        widths = np.sort(self.known.widths[kept[self.known.is_curved[kept]]])
-        if len(widths) < TUNING.modes_in_a_row:
-            return False
-        relative = widths[0] / widths[-1]
-        least = narrowest_found(self.since_new, self.known.x.shape[1])
-        return least is None or bool(relative ** (len(widths) / (len(widths) - 1)) < least)
-
-    @property
-    def reach_shares(self) -> np.ndarray:
-        """The share of wanderers at each reach: more where the rarest mode was met from.
-
-        They tell soonest whether it was met by luck, and come to what lies at its distance.
-        """
-        usual = np.array(TUNING.reach_shares)
-        met = min(self._met(), key=np.sum, default=np.zeros(1))[:-1]
-        if self.rarest >= TUNING.rare or met.sum() == 0:
-            return usual
-        return (1 - TUNING.to_the_rarest) * usual + TUNING.to_the_rarest * met / met.sum()
-
-    def _telling(self) -> np.ndarray:
-        """The peaks that count, one for all that are its images by another numbering.
-
-        What does not curve like a peak in every direction is a bump on the way to one.
-        """
-        with_mass = self.known.with_mass(TUNING.telling_log_share)
-        return self.orbits.first_ones(with_mass[self.known.is_curved[with_mass]])
-
-    def _met(self) -> list[np.ndarray]:
-        """The strangers at every mode that counts but the first, which is known from the outset."""
-        nobody = np.zeros(len(TUNING.reaches) + 1)
-        met = {self.orbits.of(peak): nobody for peak in self._telling()}
-        for peak, strangers in self.strangers.items():
-            if self.orbits.of(peak) in met:
-                met[self.orbits.of(peak)] = met[self.orbits.of(peak)] + strangers
-        return [strangers for peak, strangers in met.items() if peak != 0]
-
-    def send_out(self, evaluate: ValueAndGradient, starts: Starts) -> int:
-        """How many of those who set out were not lost, after new peaks were added."""
-        climbed = climb_together(
-            evaluate,
-            starts.x,
-            factor=self.known.factors[0],
-            iterations=TUNING.ascent_steps,
-            arrived=self.known.recognise,
-        )
-        self.known, tried = add_new_peaks(
-            evaluate, self.known, climbed, TUNING.long_climbs - self.long_climbs
-        )
-        self.long_climbs += tried
-        at = climbed.arrived
-        away = at < 0
-        at[away] = self.known.recognise(
-            climbed.x[away], climbed.values[away], climbed.gradients[away]
-        )
-        came = at >= 0
-        came_to = self.known.belongs_to[at[came]]
-        for peak, origin, reach in zip(
-            came_to, starts.about[came], starts.reaches[came], strict=True
-        ):
-            self.ends[int(peak)] = self.ends.get(int(peak), 0) + 1
-            if peak != origin:
-                met = self.strangers.setdefault(int(peak), np.zeros(len(TUNING.reaches) + 1))
-                met[reach] += 1  # the last counts those from no reach
-        outside = int(np.sum(~np.isfinite(climbed.values)))
-        lost = int(np.sum(at < 0)) - outside
-        self.outside, self.lost = self.outside + outside, self.lost + lost
-        return len(starts.x) - lost
 
 
 class _Allowance:
@@ -199,7 +73,7 @@ class _Allowance:
         self._usual, self._narrow = evaluations, max(evaluations, narrow_evaluations)
         self._enough = wanderers_for(TUNING.narrow_width, dim, TUNING.narrow_found_with)
 
-    def at(self, search: _Search) -> tuple[float, float]:
+    def at(self, search: Ongoing) -> tuple[float, float]:
         """Evaluations in all for wanderers from the flattened density, and from the prior.
 
         The latter find narrow modes anyway, in a prior that is not too wide.
@@ -219,7 +93,7 @@ def _only(mode: Mode | LargeMode, factor: np.ndarray | Factor) -> KnownPeaks:
 
 
 def _wander(
-    search: _Search,
+    search: Ongoing,
     evaluate: Counted,
     prior: Counted | None,
     first: np.ndarray,
@@ -266,13 +140,13 @@ def _wander(
         search.from_prior += arrived if by_prior else 0
         search.since_new += 0 if by_prior else arrived
         if search.telling != telling:
-            search.since_new = 0
+            search.begin_anew()
 
 
 def _gather(
     evaluate: ValueAndGradient,
     first: Mode | LargeMode,
-    search: _Search,
+    search: Ongoing,
     starts: np.ndarray,
     spent: int,
 ) -> Modes:
@@ -284,11 +158,13 @@ def _gather(
         wanderers=search.arrived,
         from_prior=search.from_prior,
         since_new=search.since_new,
+        scanned=search.scanned,
+        scanned_near=search.scanned_near,
         evaluations=spent,
         unseen_share=unseen,
         lost=search.lost,
         still_growing=search.is_growing or len(known) > TUNING.most_peaks,
-        narrowest=narrowest_found(search.since_new, known.x.shape[1]),
+        narrowest=narrowest_found(search.told, known.x.shape[1]),
         dim=known.x.shape[1] if isinstance(known.factors, OneForAll) else None,
         relabelled=search.orbits.sentence,
     )

@@ -33,6 +33,8 @@ class Modes:
             that is known.
         log_masses: `[peak]`, the log integrals about them by Laplace's approximation.
         searched: how hard other modes were looked for.
+        broad: how many of the peaks, the last ones, are none but the middles of broad parts of
+            the density, whose slopes lead up to another.
     """
 
     mode: Mode | LargeMode
@@ -41,6 +43,7 @@ class Modes:
     factors: np.ndarray | None = None
     log_masses: np.ndarray | None = None
     searched: Searched | None = None
+    broad: int = 0
 
     @property
     def are_separate(self) -> bool:
@@ -61,6 +64,12 @@ class Modes:
         if isinstance(self.mode, LargeMode):
             return factor_of(len(self.mode.x))
         return np.eye(len(self.mode.x)) if self.spread is None else self.spread
+
+    @property
+    def dense_factor(self) -> np.ndarray | None:
+        """The spread about the mode by its curvature, where it has one and that is a matrix."""
+        factor = self.mode.factor()
+        return None if isinstance(factor, Factor) else factor
 
     def after(self, evaluations: int) -> Modes:
         """The modes with the number of evaluations that the search for them took."""

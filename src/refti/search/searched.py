@@ -25,7 +25,7 @@ class Searched:
         from_prior: as many of them set out from the prior.
         since_new: how many of the others came to a peak after the last new mode had been found,
             that is, from the flattened density as it stands at the end.
-        evaluations: of the density and its gradient.
+        evaluations: of the density and its gradient, and of the density alone.
         unseen_share: of the wanderers, that came to a peak to which no other came: about the
             share of all points that lie below peaks not found yet (Good and Turing).
         lost: wanderers beside them that came to no peak, and so tell nothing.
@@ -36,6 +36,9 @@ class Searched:
         by_values: whether the density is known by its values alone, for which little is searched.
         dim: the dimension, where it is so large that only wide modes have any basin; else None.
         relabelled: what was added by renumbering components, in words; empty if nothing was.
+        scanned: points beside the wanderers since the last new mode at which the bare value told
+            that they lie on the slope of a known one.
+        scanned_near: such points of the density itself, not flattened: what lies within a hump.
     """
 
     wanderers: int
@@ -49,11 +52,13 @@ class Searched:
     by_values: bool = False
     dim: int | None = None
     relabelled: str = ""
+    scanned: int = 0
+    scanned_near: int = 0
 
     @property
     def smallest_share(self) -> float:
         """The share of the flattened density that a mode needs to be found with 95 %."""
-        return share_found(self.since_new)
+        return share_found(self.since_new + self.scanned)
 
     @property
     def smallest_prior_share(self) -> float | None:
@@ -71,10 +76,13 @@ class Searched:
         slopes = f"{_percent(self.smallest_share)} of the flattened density"
         if self.smallest_prior_share is not None:
             slopes += f", or {_percent(self.smallest_prior_share)} of the prior,"
+        if self.scanned_near:
+            slopes += f", or {_percent(share_found(self.scanned_near))} of the modes found,"
+        scanned = f"{self.scanned + self.scanned_near:,} values, " if self.scanned else ""
         words = (
-            f"{self.wanderers:,} climbs, {self.evaluations:,} evaluations. Another mode would "
-            f"have been found with {100 * TUNING.found_with:g} % probability if at least {slopes} "
-            "slopes up to it"
+            f"{self.wanderers:,} climbs, {scanned}{self.evaluations:,} evaluations. Another mode "
+            f"would have been found with {100 * TUNING.found_with:g} % probability if at least "
+            f"{slopes} slopes up to it"
         )
         if self.narrowest is not None:
             words += (
@@ -99,6 +107,7 @@ class Searched:
             **asdict(self),
             "smallest_share": self.smallest_share,
             "smallest_prior_share": self.smallest_prior_share,
+            "smallest_near_share": share_found(self.scanned_near) if self.scanned_near else None,
             "sentence": self.sentence,
         }
 
@@ -129,6 +138,14 @@ def narrow_evaluations_of(effort: Effort | int, dim: int, operations: int | None
     if isinstance(effort, int) or operations is None or dim > TUNING.narrow_dimensions:
         return 0
     cheap = min(TUNING.narrow_evaluations, TUNING.narrow_operations // max(1, operations))
+    return round(cheap * dict(TUNING.efforts)[effort])
+
+
+def scanned_points_of(effort: Effort | int, dim: int, operations: int | None) -> int:
+    """At how many points bare values may be looked at besides; 0 for none, as above."""
+    if isinstance(effort, int) or operations is None or dim > TUNING.scan_dimensions:
+        return 0
+    cheap = min(TUNING.scan_points, TUNING.scan_operations // max(1, operations))
     return round(cheap * dict(TUNING.efforts)[effort])
 
 

@@ -102,6 +102,32 @@ class SearchTuning:
     narrow_growth: float = tuned(
         2.0, "times these, while new modes keep turning up: enough to meet a rare one again"
     )
+    scan_points: int = tuned(
+        1_000_000,
+        "at which a cheap density is looked at by its values alone, which takes a few tenths of "
+        "a second …",
+    )
+    scan_operations: int = tuned(
+        400_000_000, "… which is that these, times the operations of one, are no more than so many"
+    )
+    scan_dimensions: int = tuned(
+        12, "beyond which the narrowest mode found is hardly narrower for so many"
+    )
+    scan_near: float = tuned(
+        0.4, "of them of the density itself, not flattened: where a needle in a hump is met"
+    )
+    scan_width: float = tuned(
+        0.1, "width of the mode, relative to the known one, with which a scan is content"
+    )
+    few_modes: int = tuned(2, "up to which they are so many, and beyond in proportion fewer")
+    scan_growth: float = tuned(2.0, "times these points, while new modes keep turning up")
+    scan_cost: float = tuned(
+        4.0, "evaluations a wanderer, above which values tell nothing: peaks are not Gaussian"
+    )
+    first_scan: int = tuned(4096, "points of the first batch, which tells whether they tell")
+    scan_batch: int = tuned(32_768, "points of every other batch: some megabytes")
+    scan_climbs: int = tuned(64, "points of a batch that climb, as no known peak explains them …")
+    scan_turns: int = tuned(3, "… and times that it is then looked at again what is explained")
     efforts: tuple[tuple[str, float], ...] = tuned(
         (("quick", 0.25), ("default", 1.0), ("thorough", 10.0)),
         "times the default that a search may take, by what it is asked for",

@@ -99,6 +99,21 @@ def needle(dim: int) -> Target:
     return _free(f"needle_{dim}", parts, "a needle in a hump")
 
 
+def spike_in_slab(dim: int) -> Target:
+    """A spike a tenth as wide as the normal in whose middle it stands, with 30 % of the mass.
+
+    Every climb ends on the spike, and from there chains do not come to the rest.
+    """
+    parts = Normals(np.full((2, dim), 0.5), np.array([1.0, 0.1]), np.array([0.7, 0.3]))
+    return _free(f"spike_in_slab_{dim}", parts, "a spike in the middle of a slab")
+
+
+def nested_normals(dim: int) -> Target:
+    """Three normals about one point, each a tenth as wide as the one before."""
+    parts = Normals(np.zeros((3, dim)), np.array([1.0, 0.1, 0.01]), np.array([0.5, 0.3, 0.2]))
+    return _free(f"nested_normals_{dim}", parts, "normals within normals")
+
+
 def scattered(modes: int, dim: int) -> Normals:
     """Normals of widths 0.4 to 1.2, the largest with five times the weight of the smallest.
 

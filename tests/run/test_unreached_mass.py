@@ -1,0 +1,34 @@
+"""Runs on a spike within a slab, and the check of what lies beyond the peaks."""
+
+from __future__ import annotations
+
+import pytest
+
+import refti
+from refti.checks.of_run import check_unreached_mass
+from refti.run import pilot
+from refti.suite import spike_in_slab
+
+
+def test_both_the_spike_and_the_slab_are_integrated():
+    target = spike_in_slab(10)
+    result = refti.evidence(target.model(), seed=1, search="quick")
+    assert result.trusted, result.reasons
+    assert abs(result.value - target.log_z) < 4 * result.error
+    assert (result.found["modes"], result.found["broad_parts"]) == (1, 1)
+    assert "1 broad part beyond" in result.found["pilot"]
+
+
+def test_without_the_slab_the_result_is_not_trusted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(pilot, "find_broad_part", lambda *_: None)
+    target = spike_in_slab(10)
+    result = refti.evidence(target.model(), seed=1, search="quick")
+    assert result.value < target.log_z - 1
+    assert [check.name for check in result.checks if not check.ok] == ["beyond the peaks"]
+
+
+def test_little_mass_beyond_a_peak_is_no_matter():
+    assert check_unreached_mass(0.001).ok
+    failed = check_unreached_mass(0.7)
+    assert not failed.ok
+    assert "draws=" in failed.advice

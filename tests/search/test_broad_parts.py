@@ -1,0 +1,95 @@
+"""Mass beyond narrow peaks, on densities whose parts are known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from refti.search.broad_parts import find_broad_part, with_broad_part
+from refti.search.mode import Mode
+from refti.search.peaks import Modes
+from refti.search.shells import find_unreached
+
+Density = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def nested(widths: list[np.ndarray], weights: list[float]) -> Density:
+    """Normals about the origin, by their standard deviations[dim]."""
+
+    def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        parts = np.stack(
+            [
+                np.log(weight) - np.sum(0.5 * (x / s) ** 2 + np.log(s * np.sqrt(2 * np.pi)), axis=1)
+                for s, weight in zip(widths, weights, strict=True)
+            ]
+        )
+        shares = np.exp(parts - logsumexp(parts, axis=0))
+        slopes = np.stack([-x / s**2 for s in widths])
+        return logsumexp(parts, axis=0), np.einsum("kn,knd->nd", shares, slopes)
+
+    return evaluate
+
+
+def cauchys(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    return -np.sum(np.log1p(x**2), axis=1), -2 * x / (1 + x**2)
+
+
+def only_mode(dim: int, width: float, log_mass: float = 0.0) -> Modes:
+    mode = Mode(np.zeros(dim), 0.0, -np.eye(dim) / width**2, 0.0)
+    factors = width * np.eye(dim)[None]
+    return Modes(mode, np.zeros((1, dim)), factors=factors, log_masses=np.array([log_mass]))
+
+
+def on_the_spike(dim: int, width: float) -> np.ndarray:
+    return width * np.random.default_rng(1).normal(size=(8, 50, dim))
+
+
+@pytest.mark.parametrize("dim", [5, 20, 60])
+def test_a_slab_is_found_with_its_mass_and_spread(dim: int):
+    spreads = np.geomspace(0.5, 4, dim)
+    density = nested([np.full(dim, 0.05), spreads], [0.2, 0.8])
+    modes = only_mode(dim, 0.05, np.log(0.2))
+    part = find_broad_part(density, modes, on_the_spike(dim, 0.05), np.random.default_rng(0))
+    assert part is not None
+    assert part.log_mass == pytest.approx(np.log(0.8), abs=0.05)
+    np.testing.assert_allclose(np.sqrt(np.diag(part.factor @ part.factor.T)), spreads, rtol=0.5)
+    both = with_broad_part(modes, part)
+    assert (both.count, both.broad) == (2, 1)
+
+
+def test_what_lies_between_two_known_parts_is_found_too():
+    dim = 10
+    density = nested([np.full(dim, s) for s in (0.01, 0.1, 1.0)], [0.2, 0.3, 0.5])
+    modes = only_mode(dim, 0.01, np.log(0.2))
+    chains = on_the_spike(dim, 0.01)
+    for _ in range(2):
+        part = find_broad_part(density, modes, chains, np.random.default_rng(0))
+        assert part is not None
+        modes = with_broad_part(modes, part)
+        more = part.x + np.random.default_rng(2).normal(size=(4, 50, dim)) @ part.factor.T
+        chains = np.concatenate([chains, more])
+    assert modes.log_masses is not None
+    np.testing.assert_allclose(np.sort(np.exp(modes.log_masses)), [0.2, 0.3, 0.5], atol=0.02)
+    assert find_broad_part(density, modes, chains, np.random.default_rng(0)) is None
+
+
+@pytest.mark.parametrize("dim", [1, 5, 30])
+def test_nothing_is_found_beyond_a_single_hill_however_long_its_tails(dim: int):
+    modes = only_mode(dim, np.sqrt(0.5))
+    chains = on_the_spike(dim, 0.7)
+    assert find_unreached(cauchys, modes, chains, np.random.default_rng(0)) == []
+    alone = nested([np.full(dim, 0.7)], [1.0])
+    assert find_unreached(alone, modes, chains, np.random.default_rng(0)) == []
+
+
+def test_chains_that_pass_from_one_to_the_other_need_no_help():
+    dim = 8
+    density = nested([np.full(dim, 0.1), np.full(dim, 1.0)], [0.5, 0.5])
+    modes = only_mode(dim, 0.1, np.log(0.5))
+    stuck = on_the_spike(dim, 0.1)
+    assert len(find_unreached(density, modes, stuck, np.random.default_rng(0))) == 1
+    passing = np.concatenate([stuck[:, ::2], 10 * stuck[:, 1::2]], axis=1)
+    assert find_unreached(density, modes, passing, np.random.default_rng(0)) == []
