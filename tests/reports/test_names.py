@@ -8,10 +8,10 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import refti
 
-matplotlib = pytest.importorskip("matplotlib")
 SCALARS = ["chain", "draw", "a b|c:d", "größe σ²", "</script><b>$x_1$", "../x", "mu[0]", "mu_dim_0"]
 FIGURES = ["path", "variance", "overlap", "estimates", "running", "reference", "chains", "modes"]
 
@@ -43,7 +43,7 @@ def test_every_parameter_is_in_the_posterior_in_its_order(result: refti.Evidence
 
 @pytest.mark.parametrize("figure", FIGURES)
 def test_every_figure_can_be_drawn(result: refti.Evidence, figure: str):
-    axes = matplotlib.figure.Figure().subplots()
+    axes = Figure().subplots()
     assert getattr(refti.plots, figure)(result, ax=axes) is axes
     axes.figure.canvas.draw()  # where a name that is taken for mathematics would fail
 
