@@ -253,6 +253,8 @@ class TestBadInput:
             ({"n": 2, "y": [[1], [1, 2]]}, "'y'"),
             ({"n": 2, "y": None}, "'y'.*NoneType"),
             ({"n": 3, "y": [1, 2]}, r"'y' must have the sizes \[n = 3\]; got \[2\]"),
+            ({"J": 8, "sigma": [1, 2]}, "holds J, sigma. .* none of these: .* another program"),
+            ({"n": 2, "y": [1], "K": 3}, r"does not declare K\..*'y' must have the sizes"),
             (3, "got int"),
         ],
     )
