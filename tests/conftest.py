@@ -1,5 +1,6 @@
 """What the tests share: compiled programs, the order of files, 64-bit mode where asked for."""
 
+import gc
 import os
 from collections.abc import Generator, Iterator
 from pathlib import Path
@@ -35,6 +36,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         config.stash[NOT_RUN].add("browser")
         config.hook.pytest_deselected(items=for_browser)
         items[:] = [item for item in items if item not in for_browser]
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: looking through it again and again for garbage takes a while."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -133,6 +140,14 @@ def x64() -> Iterator[None]:
     """64-bit mode, as the library has it within its own calls, for the length of one test."""
     with jax.enable_x64(True):
         yield
+
+
+@pytest.fixture
+def quick_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs as users have them, for what samples longer than it compiles."""
+    from refti.models.density import QUICK_COMPILE
+
+    monkeypatch.setitem(QUICK_COMPILE, "xla_backend_optimization_level", 1)
 
 
 @pytest.fixture(autouse=True)

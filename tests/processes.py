@@ -19,29 +19,39 @@ MOST_MEGABYTES = 2000  # of any process that runs tests
 MANY_MEGABYTES = 700  # after a file of tests, at which what it compiled is let go
 
 # Files that take longest, so that two processes end at about the same time. Update it from the
-# seconds that `make test` prints; a name that is no longer there fails a test. Those of Stan come
+# seconds that `make tests` prints; a name that is no longer there fails a test. Those of Stan come
 # after two others: its header is compiled in the meantime.
 DEAREST_FIRST = (
     "test_evidence",
     "test_pymc",
     "test_stan",
-    "test_trouble",
-    "test_numpyro",
     "test_docs",
-    "test_taylor",
-    "test_rounds",
-    "test_zoo",
-    "test_archive",
-    "test_choose_reference",
-    "test_shapes",
-    "test_witness",
-    "test_leaps",
     "test_python",
+    "test_archive",
+    "test_resume",
+    "test_numpyro",
+    "test_trouble",
+    "test_rounds",
+    "test_study",
+    "test_shapes",
+    "test_choose_reference",
+    "test_zoo",
+    "test_large",
+    "test_kept_programs",
+    "test_browser",
+    "test_taylor",
+    "test_suite",
+    "test_rounding",
+    "test_examples",
+    "test_batching",
+    "test_replicate",
+    "test_recipe",
+    "test_witness",
     "test_covid",
     "test_references",
+    "test_calibration",
+    "test_cli",
     "test_flow",
-    "test_suite",
-    "test_batching",
 )
 
 # Tests that run in one process, where what they share is compiled once: those of a file, and those

@@ -29,6 +29,7 @@ def test_there_are_pages():
     assert PAGES
 
 
+@pytest.mark.usefixtures("quick_programs")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_blocks_of_a_page_print_what_it_shows(page: Path):
     text = page.read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ import refti
 from targets import TARGETS
 
 SEEDS = range(12)
-SETTINGS = {"ladder": refti.power(5), "warmup": 200, "kept": 200}
+SETTINGS = {"ladder": refti.power(5), "warmup": 200, "kept": 200, "search": "quick"}
 
 
 @pytest.mark.parametrize("name", ["log_gamma"])  # `refti calibrate coverage` takes many more

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -18,11 +19,12 @@ from refti.checks.check import Check, at_least, at_most
 from refti.checks.verdict import Verdict, verdict_of
 from refti.cli import choices
 from refti.cli.main import commands
-from refti.cli.printing import print_results
+from refti.cli.printing import print_notes, print_results
 from refti.cli.wording import OPTIONS, in_command_line_words
 from refti.draws.cost import Cost
 from refti.draws.draws import Draws
 from refti.estimators import Estimate
+from refti.models.rejections import Rejections
 from refti.references.registry import FAMILIES
 from refti.run.settings import EstimatorName, PathName, Settings
 from refti.sampling.kernels.registry import KERNELS
@@ -45,6 +47,19 @@ def result(log_z: float, *checks: Check) -> refti.Evidence:
         settings={},
         found={"search": {"sentence": "many words that say what the search could find " * 4}},
     )
+
+
+def test_notes_on_a_model_are_printed(capsys: pytest.CaptureFixture[str]):
+    note = 'a prior is cut; use uniform_priors="normalise" (--uniform-priors normalise)'
+    found = {"notes": [note], "rejected": Rejections(7, "no", (0.0,)).record()}
+    noted = replace(result(-1.5), found=found)
+    print_results({"m": noted}, None)
+    print_notes({"a": noted, "b": result(-2.5)})
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "note: a prior is cut; use --uniform-priors normalise" in printed
+    assert "a: note: a prior is cut" in printed
+    assert "b: note" not in printed
+    assert "rejected 7 of 1,540 points" in printed
 
 
 PRECISE = at_most("target error", 0.04, 0.05, "raise kept=")

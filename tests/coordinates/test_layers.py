@@ -14,6 +14,7 @@ from scipy import stats
 from refti.coordinates.affine import affine
 from refti.coordinates.links import Links
 from refti.coordinates.map import Layer, Map, from_latent, to_latent
+from refti.coordinates.parabolas import Parabolas
 from refti.coordinates.power_tails import PowerTails, RadialTail, log_shrink, log_stretch, shrink
 from refti.models.density import QUICK_COMPILE
 
@@ -57,6 +58,12 @@ LAYERS: dict[str, Layer] = {
     "links": ONE_DEEP,
     "links of links": TWO_DEEP,
     "links of links of links": THREE_DEEP,
+    "parabolas": Parabolas(
+        LOCATION,
+        np.tril(FACTOR, -1),
+        np.stack([np.pad(0.3 * FACTOR[:k, :k], (0, DIM - k)) for k in range(DIM)]),
+        np.array([0.1, -0.7, 0.4, 0.0]),
+    ),
     "a map": Map((PowerTails(0.2 * LEFT, 0.2 * RIGHT), TWO_DEEP, affine(LOCATION, FACTOR)), ""),
     "a round map": Map((RadialTail(np.asarray(0.4)), affine(LOCATION, FACTOR)), ""),
 }

@@ -148,6 +148,30 @@ def test_an_improper_prior_that_no_statement_shows_is_not_trusted():
     assert "the density is constant" in failed["prior"]
 
 
+def by_a_factor(prior: object) -> Callable[[], None]:
+    """A model whose likelihood is a factor, as one that NumPyro has no distribution for."""
+
+    def model() -> None:
+        x = numpyro.sample("x", prior)
+        numpyro.factor("likelihood", dist.Normal(x, 1).log_prob(Y).sum())
+
+    return model
+
+
+def test_factors_are_the_likelihood_where_nothing_is_observed():
+    model = refti.from_numpyro(by_a_factor(dist.Normal(0, 1)))
+    prior = model.prior_alone()
+    assert prior.is_normalised
+    assert prior.log_density(np.array([0.7])) == pytest.approx(
+        float(dist.Normal(0, 1).log_prob(0.7)), rel=1e-6
+    )
+
+
+def test_an_improper_prior_with_a_factor_for_its_likelihood_is_not_trusted():
+    result = refti.evidence(refti.from_numpyro(by_a_factor(Flat())), progress=False)
+    assert [check.name for check in result.checks if not check.ok] == ["prior"]
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_a_factor_that_cancels_a_prior_is_not_taken_to_be_normalised():
     def cancelled() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from math import lgamma, log
 from pathlib import Path
 
@@ -180,6 +181,11 @@ def hidden(which: int, **options: object) -> refti.Model:
     return refti.from_stan(HIDDEN, data, progress=False, **options)  # type: ignore[arg-type]
 
 
+@cache
+def quick_evidence(which: int) -> refti.Evidence:
+    return refti.evidence(hidden(which), search="quick", progress=False)
+
+
 class TestHidden:
     """What the text does not tell is told by the density, of one program that is compiled once."""
 
@@ -209,8 +215,7 @@ class TestHidden:
 
     def test_the_prior_is_seen_to_integrate_to_one_or_not(self):
         checks = {
-            which: {c.name: c for c in refti.evidence(hidden(which), progress=False).checks}
-            for which in (0, 8)
+            which: {check.name: check for check in quick_evidence(which).checks} for which in (0, 8)
         }
         assert checks[0]["prior"].ok
         assert not checks[8]["prior"].ok
@@ -218,7 +223,7 @@ class TestHidden:
         assert checks[8]["prior"].value == pytest.approx(log(2 * np.pi * np.sqrt(3)), abs=0.05)
 
     def test_what_else_the_program_computes_is_in_the_posterior(self):
-        posterior = refti.evidence(hidden(0), check_prior=False, progress=False).posterior
+        posterior = quick_evidence(0).posterior
         np.testing.assert_allclose(posterior["both"], posterior["a"] + posterior["b"], rtol=1e-12)
         again = posterior["again"].values
         np.testing.assert_allclose(again, np.broadcast_to([1.3, 0.8, 2.4], again.shape))

@@ -32,7 +32,7 @@ SETTINGS: dict[str, Any] = {
 
 def make_model() -> refti.Model:
     """A program that rejects points, compiled once for all tests, with a count of its own."""
-    return refti.from_stan(PROGRAM, DATA, check_prior=False)
+    return refti.from_stan(PROGRAM, DATA)
 
 
 @pytest.fixture(scope="module")

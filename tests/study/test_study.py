@@ -210,11 +210,11 @@ class TestCommands:
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [
-            (["run", "{study}", "--target-error", "0.1"], "--target-error stands in the study"),
+            (["run", "{study}", "--target-error", "0.1"], "--target-error belongs in the study"),
             (["run", "{study}", "{study}"], "A study is run by itself"),
             (["run", "model.py:x", "--workers", "2"], "are for a study.toml"),
             (["worker", "{study}", "--shard", "3/2"], "given as i/n"),
-            (["script", "{study}"], "--slurm is the one"),
+            (["script", "{study}"], "--slurm is the only one"),
             (["run", "{study}", "--executor", "nowhere"], "executor= must be"),
         ],
     )

@@ -223,6 +223,23 @@ def check_prior_integral(
     return at_most("prior", abs(estimate.value), allowed, advice)
 
 
+def check_known_prior(estimate: Estimate, parts: str) -> Check:
+    """Whether a prior that is known to integrate to one was found to do so.
+
+    Args:
+        estimate: the log of its integral.
+        parts: why it is one by the way the prior is made, in words.
+    """
+    return at_most(
+        "prior",
+        abs(estimate.value),
+        max(TUNING.prior_tolerance, TUNING.most_distance_from_one * estimate.error),
+        f"this is a prior alone, which integrates to 1 ({parts}), and the estimate is "
+        f"exp({estimate.value:.3f} ± {estimate.error:.3f}): the chains have missed a part of it; "
+        "reparametrise the model, such as a hierarchy non-centred",
+    )
+
+
 LIKELY = (
     (
         "PyMC",

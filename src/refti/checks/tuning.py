@@ -97,6 +97,11 @@ class CheckTuning:
         "of draws there, by 0.2 at most",
     )
     prior_tolerance: float = tuned(0.05, "nats by which a prior's log integral may differ from 0")
+    most_distance_from_one: float = tuned(
+        3.0,
+        "errors from 0 of the log integral of a prior that is known to integrate to one: nearer "
+        "than two estimates are held together, since one of them is exact",
+    )
 
     fewest_in_tail: int = tuned(5, "weights in a tail; of fewer nothing can be said")
     heaviest_weight: float = tuned(

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from refti.cli.exit_codes import verdict
-from refti.cli.printing import print_comparison, print_json
+from refti.cli.printing import print_comparison, print_json, print_notes
 from refti.errors import SettingsError
 from refti.progress import terminal_width
 
@@ -62,6 +62,7 @@ def compare(
         click.echo(table.to_markdown() if markdown else table.to_latex())
     else:
         print_comparison(table, terminal_width(sys.stdout))
+        print_notes(results)
     return verdict(table.trusted)
 
 

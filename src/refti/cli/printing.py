@@ -15,7 +15,7 @@ from refti.progress import clear_lines, duration, terminal_width
 
 if TYPE_CHECKING:
     from refti.results.comparison import Comparison
-    from refti.results.result import Evidence
+    from refti.results.result import Evidence, Result
 
 COLOURS = {"trusted": "green", "not trusted": "red"}  # and yellow for what lies between
 
@@ -88,6 +88,7 @@ def _lines(name: str, result: Evidence, width: int, all_checks: bool) -> Iterato
 
 def _details(result: Evidence) -> Iterator[str]:
     """What is to be said of a result besides its number, in a few sentences."""
+    yield from _notes(result)
     if "out_of_reach" in result.found:
         yield in_command_line_words(result.found["out_of_reach"])
     search = result.found.get("search")
@@ -103,6 +104,22 @@ def _details(result: Evidence) -> Iterator[str]:
         yield _witness(result)
     if "rejected" in result.found:
         yield _rejections(result)
+
+
+def print_notes(results: Mapping[str, Result]) -> None:
+    """Prints the notes on models that are compared, below their table."""
+    from refti.results.text import printable, wrapped
+
+    width = terminal_width(sys.stdout)
+    noted = [f"{printable(name)}: {note}" for name, r in results.items() for note in _notes(r)]
+    if noted:
+        click.echo("\n" + "\n".join(line for note in noted for line in wrapped(note, width)))
+
+
+def _notes(result: Result) -> Iterator[str]:
+    """What a reader has to know of the model before using its number, such as its priors."""
+    for note in result.found.get("notes", ()):
+        yield f"note: {in_command_line_words(note)}"
 
 
 def _choice(result: Evidence) -> str:
@@ -123,4 +140,6 @@ def _witness(result: Evidence) -> str:
 def _rejections(result: Evidence) -> str:
     from refti.models.rejections import Rejections
 
-    return str(Rejections(**result.found["rejected"]))
+    record = {**result.found["rejected"]}
+    every = result.cost.gradient_evaluations + result.cost.density_evaluations
+    return Rejections(**record).told(every)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from refti.cli.exit_codes import BAD_INPUT, TRUSTED, verdict
-from refti.cli.printing import print_comparison, print_json, say
+from refti.cli.printing import print_comparison, print_json, print_notes, say
 from refti.errors import SettingsError
 from refti.progress import terminal_width
 
@@ -120,6 +120,7 @@ def _print_study(done: StudyResult) -> None:
 
     for table in done.comparisons:
         print_comparison(table, terminal_width(sys.stdout))
+        print_notes({row.name: done.results[row.name] for row in table.rows})
         click.echo()
     for name, reason in done.failed.items():
         say(f"{printable(name)}: {reason}")

@@ -68,7 +68,10 @@ class Curvature:
 def measure_curvature(evaluate: Gradients, draws: np.ndarray) -> Curvature | None:
     """The curvature at some of the draws[n, dim]; None where it would cost too much."""
     count, dim = draws.shape
-    points = min(TUNING.curvature_points, TUNING.curvature_gradients // (3 * dim))
+    # A quadratic function of all others has as many slopes as there are of them.
+    quadratic = 2 * dim if dim <= TUNING.most_slanting else 0
+    wanted = max(TUNING.curvature_points, quadratic)
+    points = min(wanted, TUNING.curvature_gradients // (3 * dim))
     if points < TUNING.fewest_curvature_points:
         return None
     x = draws[np.linspace(0, count - 1, points).astype(int)]

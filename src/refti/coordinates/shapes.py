@@ -11,6 +11,7 @@ from refti.coordinates.curvature import Curvature
 from refti.coordinates.fit_links import fit_links
 from refti.coordinates.fit_tails import fit_power_tails, fit_radial_tail
 from refti.coordinates.map import Layer, Map, to_latent
+from refti.coordinates.slanting import fit_slanting
 from refti.coordinates.tuning import TUNING
 from refti.coordinates.valleys import fit_valleys
 
@@ -61,6 +62,7 @@ def _fit_radial(cloud: Cloud) -> tuple[Layer, ...] | None:
 
 LINKS = "scales or means that follow others"
 VALLEYS = "valleys that bend"
+SLANTING = "valleys that bend at a slant"
 SHAPES: dict[str, Shape] = {
     shape.name: shape
     for shape in (
@@ -68,6 +70,7 @@ SHAPES: dict[str, Shape] = {
         Shape("a heavy radial tail", _fit_radial),
         Shape(LINKS, _fit_links_and_tails),
         Shape(VALLEYS, lambda cloud: fit_valleys(cloud.draws, cloud.curvature)),
+        Shape(SLANTING, lambda cloud: fit_slanting(cloud.draws, cloud.curvature)),
     )
 }
 

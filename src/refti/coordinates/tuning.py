@@ -60,6 +60,15 @@ class CoordinatesTuning:
     least_bend: float = tuned(
         0.1, "widths of a valley that it leads off by over a spread, below which it is straight"
     )
+    most_slanting: int = tuned(
+        30, "dimensions up to which valleys are looked for that are not along the coordinates …"
+    )
+    points_beside: int = tuned(4, "… for which curvatures are known at so many points more")
+    leaf_starts: int = tuned(6, "directions from which one is looked for that nothing follows …")
+    leaf_steps: int = tuned(100, "… and most steps from each")
+    surely_steady: float = tuned(
+        1e-6, "change of the curvature along it, relative to it, with which no other is tried"
+    )
     ridge: float = tuned(
         1e-6, "share by which regressions are shrunk, for those that are undecided"
     )

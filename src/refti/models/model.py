@@ -178,6 +178,14 @@ class Model:
         return len(self.space.coordinates)
 
     @property
+    def is_normalised(self) -> bool:
+        """Whether the density is known to integrate to one, by the way it is made.
+
+        That is a prior alone, all of whose factors are distributions known to do so.
+        """
+        return self.prior is None and bool(self.prior_parts)
+
+    @property
     def has_gradient(self) -> bool:
         """Whether the density can be differentiated."""
         return not isinstance(self.density, ValueOnlyDensity)
@@ -232,6 +240,10 @@ class Model:
             )
         recipe = None if self.recipe is None else self.recipe.for_prior()
         return self._changed(density=self.prior, prior=None, recipe=recipe, quantities=NOTHING_ELSE)
+
+    def with_prior_parts(self, words: str) -> Model:
+        """The same model with another reason why its prior integrates to one; empty for none."""
+        return self._changed(prior_parts=words)
 
     def require_recipe(self) -> Recipe:
         """The recipe. Raises ModelError if there is none."""

@@ -43,9 +43,14 @@ class Rejections:
         }
 
     def __str__(self) -> str:
+        return self.told()
+
+    def told(self, every: int | None = None) -> str:
+        """In words; of so many evaluations, where that is known."""
         place = np.array2string(np.array(self.where), precision=4, threshold=6)
         stopped = f" ({self.stopped:,} of them for taking too long)" if self.stopped else ""
+        of = "" if every is None else f" of {every:,}"
         return (
-            f"the model rejected {self.count:,} points{stopped}, which count as density zero; the "
-            f"first with {self.message!r} at unconstrained x = {place}"
+            f"the model rejected {self.count:,}{of} points{stopped}, which count as density zero; "
+            f"the first with {self.message!r} at unconstrained x = {place}"
         )

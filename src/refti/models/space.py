@@ -168,7 +168,7 @@ class SupportedSpace(Space):
     def constrain_all(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """The parameters' values [n, *shape] at unconstrained coordinates x[n, dim]."""
         values = self._constrain_all(jnp.asarray(x))
-        return {name: np.asarray(value) for name, value in values.items()}
+        return {name: np.asarray(values[name]) for name in self.parameters}
 
     def unconstrain_all(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
         """The coordinates x[n, dim] of values [n, *shape]. Raises ModelError if any is outside."""

@@ -26,7 +26,10 @@ def flat_columns(dataset: xarray.Dataset, sample: Sequence[str]) -> dict[str, np
         for place, index in enumerate(np.ndindex(*(values.sizes[dim] for dim in own))):
             if len(columns) == MOST_COLUMNS:
                 return columns
-            columns[_label(str(name), values, own, index)] = flat[:, place]
+            label = _label(str(name), values, own, index)
+            while label in columns:  # a number that is called as an element of another parameter
+                label += "′"
+            columns[label] = flat[:, place]
     return columns
 
 

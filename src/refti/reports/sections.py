@@ -52,6 +52,7 @@ class Section:
         verdict: in a few words.
         kind: of the verdict, for its colour.
         sentence: the verdict in a sentence.
+        notes: what a reader has to know of the model before using its number.
         failed: checks that failed: name, what was found, what to do.
         checks: all of them.
         figures: of the run; none where there are too many models.
@@ -68,6 +69,7 @@ class Section:
     verdict: str
     kind: str
     sentence: str
+    notes: tuple[str, ...]
     failed: tuple[tuple[str, str, str], ...]
     checks: TableShown
     figures: tuple[FigureShown, ...]
@@ -89,6 +91,7 @@ def make_section(run: Run, number: int, sheet: StyleSheet, *, with_figures: bool
         verdict=VERDICTS[result.verdict],
         kind=result.verdict.name.lower(),
         sentence=SENTENCES[result.verdict],
+        notes=tuple(printable(note) for note in result.found.get("notes", ())),
         failed=tuple((c.name, c.measured, c.advice) for c in result.checks if not c.ok),
         checks=_checks(result),
         figures=tuple(run_figures(result, sheet)) if with_figures else (),

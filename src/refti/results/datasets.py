@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray
 
+SAMPLE = ("chain", "draw")  # the axes of draws, which no variable of a user's may be called
 PLAIN_KINDS = "biufUSM"  # kinds of NumPy's types that a netCDF file holds as they are
 
 
@@ -29,7 +30,7 @@ def to_dataset(
         shape = value.shape[len(lead) :]
         axes = _axes(name, shape, dims.get(name, ()), {*lead, *values}, sizes)
         sizes.update(zip(axes, shape, strict=True))
-        variables[f"{name}_" if name in lead else name] = ((*lead, *axes), value)
+        variables[free_name(name) if lead else name] = ((*lead, *axes), value)
         sizes.update(zip(lead, value.shape, strict=False))
     labels = {
         name: plain_labels(coords[name])
@@ -38,6 +39,11 @@ def to_dataset(
         for name, size in sizes.items()
     }
     return xarray.Dataset(variables, coords=labels)
+
+
+def free_name(name: str) -> str:
+    """The name under which draws of a variable are kept: its own, unless an axis has it."""
+    return f"{name}_" if name in SAMPLE else name
 
 
 def plain_labels(labels: np.ndarray) -> np.ndarray:
@@ -61,4 +67,11 @@ def _axes(
         pairs = list(zip(known, shape, strict=False))
         if all(axis not in not_free and sizes.get(axis, n) == n for axis, n in pairs):
             return tuple(axis for axis, _ in pairs)
-    return tuple(f"{name}_dim_{i}" for i in range(len(shape)))
+    return tuple(_free_axis(f"{name}_dim_{i}", not_free) for i in range(len(shape)))
+
+
+def _free_axis(axis: str, not_free: set[str]) -> str:
+    """The name of an axis, lengthened where a variable has it already."""
+    while axis in not_free:
+        axis += "_"
+    return axis

@@ -21,6 +21,7 @@ from refti.checks.ended import Ended
 from refti.coordinates.affine import Affine
 from refti.coordinates.links import Links
 from refti.coordinates.map import Map
+from refti.coordinates.parabolas import Parabolas
 from refti.coordinates.power_tails import PowerTails, RadialTail
 from refti.draws.cost import Cost, StageCost
 from refti.draws.support_share import SupportShare
@@ -68,6 +69,7 @@ RECORDS: dict[str, type] = {
         Map,
         Mode,
         Modes,
+        Parabolas,
         Path,
         Peak,
         Pilot,

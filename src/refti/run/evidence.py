@@ -97,11 +97,11 @@ def evidence(
         kernel: how chains move. Models without gradients always get "elliptical", and "hmc" is
             replaced by it where the density jumps and slices are much cheaper:
             {kernels}
-        check_prior: whether to check, by a run of its own, that a prior given apart integrates
-            to one.
-        witness: whether to repeat the estimate along an independent way, from the prior if it is
-            given apart and from a wide Student-t otherwise; the result is not trusted if the
-            two disagree.
+        check_prior: whether to check, by a run of its own, that the prior integrates to one,
+            where it is known separately from the likelihood.
+        witness: whether to repeat the estimate in an independent way, from the prior if that is
+            known separately and from a wide Student-t otherwise; the result is not trusted if
+            the two disagree.
         search: how hard to look for other modes: "quick", "default" (about what the cheapest run
             costs), "thorough" (ten times that), or a number of evaluations.
             `found["search"]` says what it may have missed.
@@ -122,6 +122,23 @@ def evidence(
             The bits are the same.
         progress: True or False to show progress or not, or a function of (stage, done, total) to
             be told of it; shown on a terminal if not given.
+
+    Returns:
+        The result. `log_z`, `error` (both in nats) and `interval(0.95)` are the number; `trusted`
+        and `checks` say whether to rely on it and why; `estimates` holds the other estimators,
+        `posterior` the posterior draws, `rungs` the rungs of the path, `found` what the run chose
+        and found, `cost` what it took. `save(folder)` keeps it, `refti.load` reads it back, and
+        `refti.compare` ranks several.
+
+    Raises:
+        ModelError: the model cannot have an evidence, or cannot be evaluated.
+        SettingsError: an argument has a value that it cannot have.
+        StoppedEarlyError: the budget was spent before there was a first estimate.
+        StoreError: `store` holds another run, or cannot be used.
+
+    Example:
+        >>> result = refti.evidence(model, target_error=0.05, seed=1)
+        >>> print(result)
     """
     settings = Settings(
         reference=reference,

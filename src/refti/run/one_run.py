@@ -12,7 +12,7 @@ import numpy as np
 from refti import progress as reporters
 from refti.checks.check import Check
 from refti.checks.ended import Ended
-from refti.checks.of_run import check_end, check_prior_integral
+from refti.checks.of_run import check_end, check_known_prior, check_prior_integral
 from refti.draws.cost import Budget
 from refti.errors import StoppedEarlyError
 from refti.importing import seconds_importing
@@ -153,6 +153,9 @@ def _look_beside(
                 found["notes"] = [f"the prior was not integrated as a whole: {parts}"]
         except KeyboardInterrupt:
             ended = Ended.INTERRUPTED
+    elif settings.check_prior and problem.kind is Evidence and problem.given[0].is_normalised:
+        parts = problem.given[0].prior_parts
+        checks.append(check_known_prior(state.conclusion.estimates["mbar"], parts))
     if settings.witness:
         report("making the second estimate", 0, 1)
         try:

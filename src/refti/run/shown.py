@@ -9,6 +9,7 @@ import numpy as np
 import xarray
 
 from refti.references.base import Reference
+from refti.results.datasets import free_name, to_dataset
 from refti.run.rounds import RunState
 from refti.run.tuning import SHOWN
 from refti.sampling.engine import Engine
@@ -37,12 +38,7 @@ def name_shown(state: RunState, reference: np.ndarray) -> tuple[xarray.Dataset, 
     with np.errstate(all="ignore"):
         values = problem.model.space.constrain_all(points)
     draws = {name: value[: len(reference)] for name, value in values.items()}
-    dataset = xarray.Dataset(
-        {
-            name: (("draw", *(f"{name}_dim_{i}" for i in range(value.ndim - 1))), value)
-            for name, value in draws.items()
-        }
-    )
+    dataset = to_dataset(draws, lead=("draw",), dims={}, coords={})
     shares: list[float | None] = [None] * len(peaks)
     if modes.are_separate and modes.log_masses is not None:
         masses = np.exp(modes.log_masses - modes.log_masses.max())
@@ -52,7 +48,10 @@ def name_shown(state: RunState, reference: np.ndarray) -> tuple[xarray.Dataset, 
         found["peaks"] = [
             {
                 "share": share,
-                "at": {n: np.asarray(v[len(reference) + i]).tolist() for n, v in values.items()},
+                "at": {
+                    free_name(name): np.asarray(value[len(reference) + i]).tolist()
+                    for name, value in values.items()
+                },
             }
             for i, share in enumerate(shares)
         ]

@@ -120,7 +120,7 @@ class SearchTuning:
         0.1, "width of the mode, relative to the known one, with which a scan is content"
     )
     few_modes: int = tuned(2, "up to which they are so many, and beyond in proportion fewer")
-    scan_growth: float = tuned(2.0, "times these points, while new modes keep turning up")
+    scan_growth: float = tuned(3.0, "times these points, while new modes keep turning up")
     scan_cost: float = tuned(
         4.0, "evaluations a wanderer, above which values tell nothing: peaks are not Gaussian"
     )

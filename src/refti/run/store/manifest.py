@@ -143,11 +143,33 @@ def require_same_run(folder: Path, found: Mapping[str, Any], wanted: Mapping[str
     versions = found.get("versions")
     if not isinstance(versions, Mapping) or versions.get("jax") != version("jax"):
         wanted = {**wanted, "models": [_without_program(one) for one in wanted["models"]]}
-    for field, there, here in _differences("", found, wanted):
+    differences = _differences("", found, wanted)
+    if differences:
+        # Where a program or data differ, so do densities, which say less.
+        first = min(differences, key=lambda one: ".origin." not in one[0])
         raise StoreError(
-            f"{folder} holds another run: {field} was {there}, now {here}. Choose another "
-            "directory, or the settings of that run."
+            f"{folder} holds another run: {_in_words(*first)}. Choose another directory, or go "
+            "back to the settings, program and data of that run."
         )
+
+
+def _in_words(field: str, there: Any, here: Any) -> str:
+    """What differs, and what that means where the name of the field alone is a riddle."""
+    what = f"{field} was {there}, now {here}"
+    means = next((words for part, words in FIELDS.items() if part in field), None)
+    return what if means is None else f"{means} ({what})"
+
+
+FIELDS = {
+    ".origin.program_sha256": "the program was edited",
+    ".origin.code_sha256": "the program was edited",
+    ".origin.prior_sha256": "the program of the prior was edited",
+    "data_sha256": "the data are different",
+    "values_sha256": "the data are different",
+    ".program": "the model's function, or the data in it, are different",
+    ".log_density[": "the model's log density at a fixed point is different",
+}
+"""What it means that a field of a manifest differs, by a part of its name."""
 
 
 def _without_program(record: Mapping[str, Any]) -> dict[str, Any]:
