@@ -95,6 +95,8 @@ def choose_coordinates(problem: Problem, pilot: Pilot, engine: Engine) -> Reshap
         best = _shortest(problem, x, curvature, heavy, pilot, engine)
         if best is None or (best.name == before.name and _is_settled(latent, drawn.x)):
             break
+        if not few and best.name != before.name and not _is_worth_it(best, own, unsettled):
+            return as_it_is  # what the map was for was chance, and the next is not worth a turn
     if reshaped.problem.way is None:
         return reshaped
     if pilot.on_separate_modes and reshaped.pilot.r_hat > TUNING.settled:
