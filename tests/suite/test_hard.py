@@ -217,6 +217,8 @@ def drawn_valleys(target: suite.Target) -> float:
         law = stats.norm(0.5 * parent**2, widths[i - 1])
         x[:, i] = law.rvs(random_state=rng)
         drawn += law.logpdf(x[:, i])
+    if "slanting" in target.name:
+        x = x @ np.linalg.qr(np.random.default_rng(3).normal(size=(target.dim, target.dim)))[0]
     return settled(at(target.model().log_density, x) - drawn)
 
 
@@ -366,6 +368,7 @@ ROUTES: dict[str, Route] = {
     "rosenbrock_2": by_grid([-8.0, -4.0], [10.0, 54.0], 901),
     "rosenbrock_5": drawn_valleys,
     "rosenbrock_20": drawn_valleys,
+    "rosenbrock_20_slanting": drawn_valleys,
     "eggbox": over_the_box(500),
     "grid_25_box": over_the_box(500),
     "two_widths_5": two_widths(5),

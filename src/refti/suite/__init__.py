@@ -153,6 +153,7 @@ HARD: tuple[Target, ...] = (
     rosenbrock(2),
     rosenbrock(5),
     rosenbrock(20),
+    rosenbrock(20, slanting=True),
     eggbox(),
     grid_of_modes(),
     two_widths(5),

@@ -70,26 +70,29 @@ def banana(dim: int) -> Target:
     )
 
 
-def rosenbrock(dim: int) -> Target:
+def rosenbrock(dim: int, *, slanting: bool = False) -> Target:
     """Curved valleys from one stem: x[0] is normal, and all others hang on it in chains of two.
 
     The first of a chain is normal about 0.5 x[0]^2, the second about 0.5 times the first's square:
     the hybrid Rosenbrock density of Pagani, Wiegand and Nadarajah (2022), of other widths.
+    Slanting ones are turned, so that no coordinate is one of these.
     """
     widths = np.geomspace(0.6, 0.3, dim - 1)
     parents = np.array([0 if i % 2 == 0 else i for i in range(dim - 1)])  # of x[1], x[2], ...
+    turn = np.linalg.qr(np.random.default_rng(3).normal(size=(dim, dim)))[0]
 
     def log_density(x: Float[Array, " dim"]) -> Float[Array, ""]:
+        x = jnp.asarray(turn) @ x if slanting else x
         off = x[1:] - 0.5 * x[parents] ** 2
         return -0.5 * ((x[0] - 1) ** 2 + jnp.sum((off / widths) ** 2))
 
     return Target(
-        f"rosenbrock_{dim}",
+        f"rosenbrock_{dim}{'_slanting' * slanting}",
         dim,
         lambda: Model(log_density, dim=dim),
         0.5 * dim * LOG_2_PI + float(np.log(widths).sum()),
         modes=1,
-        about="curved valleys that curve again",
+        about=f"curved valleys that curve again{', at a slant' * slanting}",
     )
 
 
