@@ -16,6 +16,13 @@ sys.path.insert(0, str(HERE / "_extensions"))
 # Programs that JAX compiled for one page serve the others; warm-up notes stay out of the pages.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(HERE.parent / ".cache" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+# Cells compile more than they run: as plainly as the tests do, with which they share (see there).
+plainly = {
+    "xla_backend_optimization_level": 0,
+    "xla_cpu_use_fusion_emitters": "false",
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
+os.environ.setdefault("XLA_FLAGS", " ".join(f"--{name}={plainly[name]}" for name in plainly))
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -18,6 +18,14 @@ from threadpoolctl import threadpool_limits
 MOST_MEGABYTES = 2000  # of any process that runs tests
 MANY_MEGABYTES = 700  # after a file of tests, at which what it compiled is let go
 
+# What JAX is told about compiling; docs/conf.py says the same, and so shares what is compiled. The
+# last, since the other core has programs of its own to compile.
+PLAINLY = {
+    "xla_backend_optimization_level": 0,
+    "xla_cpu_use_fusion_emitters": "false",
+    "xla_cpu_parallel_codegen_split_count": 1,
+}
+
 # Files that take longest, so that two processes end at about the same time. Update it from the
 # seconds that `make tests` prints; a name that is no longer there fails a test. Those of Stan come
 # after two others: its header is compiled in the meantime.
@@ -96,15 +104,12 @@ def compile_plainly() -> None:
     """Lets JAX spend less on making programs fast, here and in processes begun here; before JAX is.
 
     Tests compile far more than they run: this takes a third off the time of most. The last digits
-    are then others than with a user's programs, which have QUICK_COMPILE. Those are run by the code
-    cells of the documentation, by `make long`, and wherever XLA_FLAGS is set, be it to nothing.
+    are then others than a user's, whose programs have QUICK_COMPILE. Those are run for the pages on
+    the paper (`quick_programs`), in test_kept_programs.py, by `make long`, and wherever XLA_FLAGS
+    is set, be it to nothing.
     """
-    flags = {
-        "xla_backend_optimization_level": 0,
-        "xla_cpu_use_fusion_emitters": "false",
-        "xla_cpu_parallel_codegen_split_count": 1,  # the other core has tests of its own to compile
-    }
-    os.environ.setdefault("XLA_FLAGS", " ".join(f"--{name}={flags[name]}" for name in flags))
+    flags = " ".join(f"--{name}={value}" for name, value in PLAINLY.items())
+    os.environ.setdefault("XLA_FLAGS", flags)
 
 
 def use_one_blas_thread() -> None:

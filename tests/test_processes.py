@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import os
+import re
 import stat
 import subprocess
 import sys
@@ -47,6 +49,12 @@ def test_processes_that_tests_start_share_what_is_compiled():
     code = "import jax; print(jax.config.jax_compilation_cache_dir)"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert told.stdout.strip() == os.environ["JAX_COMPILATION_CACHE_DIR"]
+
+
+def test_pages_are_compiled_as_the_tests_are_and_share_with_them():
+    text = (Path(__file__).parents[1] / "docs" / "conf.py").read_text(encoding="utf-8")
+    (said,) = re.findall(r"^plainly = (\{.*?\})", text, re.M | re.S)
+    assert list(ast.literal_eval(said).items()) == list(processes.PLAINLY.items())
 
 
 def test_the_dearest_files_are_there_to_be_started_first():

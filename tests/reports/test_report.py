@@ -83,6 +83,14 @@ def test_the_answer_comes_first_in_words(page: str):
     assert seen.index("is preferred") < seen.index("Ranking") < seen.index("The models")
 
 
+def test_notes_on_a_model_stand_in_its_section(tmp_path: Path):
+    noted = made_up_result(found={"notes": ["bounds cut off <b> of a prior"]})
+    refti.report({"m": noted}, tmp_path / "noted.html")
+    assert "<strong>Note</strong>: bounds cut off &lt;b&gt; of a prior." in (
+        tmp_path / "noted.html"
+    ).read_text(encoding="utf-8")
+
+
 def test_headings_follow_each_other_and_every_model_has_its_parts(page: str):
     tags = [tag for tag, _ in Reader(page).tags if re.fullmatch(r"h[1-6]", tag)]
     assert tags[0] == "h1"

@@ -47,7 +47,7 @@ def fit_slanting(draws: np.ndarray, curvature: Curvature | None) -> tuple[Layer,
     left = _seen(curvature, location, factor)
     turn, leaves = np.eye(dim), list[_Leaf]()
     while left.x.shape[1] > 1:
-        found = _find_leaf(left)
+        found = _find_leaf(left, TUNING.leaf_starts if leaves else TUNING.first_leaf_starts)
         if found is None:
             break
         turned, leaf = found
@@ -67,52 +67,54 @@ def _seen(curvature: Curvature, location: np.ndarray, factor: np.ndarray) -> Cur
     return Curvature(x, curvature.gradient @ factor, hessian)
 
 
-def _find_leaf(curvature: Curvature) -> tuple[np.ndarray, _Leaf] | None:
+def _find_leaf(curvature: Curvature, starts: int) -> tuple[np.ndarray, _Leaf] | None:
     """A rotation after which the last coordinate is a leaf, and that leaf, if there is one."""
     mean = curvature.hessian.mean(axis=0)
     changes = curvature.hessian - mean
     sizes, axes = np.linalg.eigh(np.einsum("pij,pjk->ik", changes, changes))
-    # Along the others nothing changes at all: straight, and not worth a parabola.
-    changing = axes[:, sizes > TUNING.least_bend**2 * len(changes)]
+    # Along the others nothing changes at all.
+    changing = axes[:, sizes > TUNING.surely_steady**2 * sizes[-1]]
     best, found = np.inf, None
-    for start in changing.T[: TUNING.leaf_starts]:
-        d = _steadiest(start, mean, changes, changing)
-        unsteady = _unsteadiness(d, mean, changes)
-        if np.abs(unsteady).max() >= min(best, TUNING.steady):
+    # The axes of change first, and where these lead nowhere others between them, always the same.
+    between = np.random.default_rng(0).normal(size=(starts, changing.shape[1])) @ changing.T
+    for start in np.concatenate([changing.T, between])[:starts]:
+        if best < TUNING.surely_steady:
+            break
+        d, off = _steadiest(start, changes, changing)
+        curved = -float(d @ mean @ d)
+        unsteady = np.abs(np.einsum("i,pij,j->p", d, changes, d)).max()
+        if off >= best or not unsteady < TUNING.steady * curved:
             continue
         turned = np.linalg.qr(np.column_stack([d, np.eye(len(d))]))[0]
         turned = np.roll(turned, -1, axis=1)
         leaf = _leaf_of(_seen(curvature, np.zeros(len(d)), turned))
         if leaf is not None:
-            best, found = float(np.abs(unsteady).max()), (turned, leaf)
-        if best < TUNING.surely_steady:
-            break
+            best, found = off, (turned, leaf)
     return found
 
 
-def _unsteadiness(d: np.ndarray, mean: np.ndarray, changes: np.ndarray) -> np.ndarray:
-    """How much the curvature along a direction differs from point to point, relative to it."""
-    curved = -float(d @ mean @ d)
-    if curved <= 0:
-        return np.full(len(changes), np.inf)
-    return np.asarray(np.einsum("i,pij,j->p", d, changes, d) / curved)
-
-
 def _steadiest(
-    start: np.ndarray, mean: np.ndarray, changes: np.ndarray, among: np.ndarray
-) -> np.ndarray:
-    """The direction near a start, in the span of some, along which the curvature changes least."""
+    start: np.ndarray, changes: np.ndarray, among: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """A direction d in the span of some along which the curvature is steady, and how far it is not.
 
-    within, about = among.T @ changes @ among, among.T @ mean @ among
+    What counts is d H d beside H d, each as it changes from point to point: along a direction in
+    which next to nothing changes the first is little too, but there is nothing to straighten.
+    """
+    within = among.T @ changes @ among
+    squares = np.einsum("pij,pjk->ik", within, within) / len(within)
 
     def residuals(weights: np.ndarray) -> np.ndarray:
-        curved = max(-float(weights @ about @ weights), 1e-9)
-        return np.asarray(np.einsum("i,pij,j->p", weights, within, weights) / curved)
+        along = np.einsum("i,pij,j->p", weights, within, weights)
+        size = np.linalg.norm(weights) * np.sqrt(weights @ squares @ weights)
+        return np.asarray(along / max(size, 1e-300))
 
     def derivatives(weights: np.ndarray) -> np.ndarray:
-        curved = max(-float(weights @ about @ weights), 1e-9)
-        by_mean = np.outer(residuals(weights), about @ weights)
-        return np.asarray(2 * (within @ weights + by_mean) / curved)
+        across, square = squares @ weights, weights @ weights
+        size = np.sqrt(square) * np.sqrt(weights @ across)
+        by_size = weights / square + across / max(weights @ across, 1e-300)
+        rises = 2 * within @ weights / max(size, 1e-300)
+        return np.asarray(rises - np.outer(residuals(weights), by_size))
 
     found = optimize.least_squares(
         residuals,
@@ -124,7 +126,7 @@ def _steadiest(
         gtol=1e-15,
     )
     d = among @ found.x
-    return np.asarray(d / max(np.linalg.norm(d), 1e-300))
+    return d / max(np.linalg.norm(d), 1e-300), float(np.abs(residuals(found.x)).max())
 
 
 def _leaf_of(curvature: Curvature) -> _Leaf | None:

@@ -70,10 +70,11 @@ class CoordinatesTuning:
         30, "dimensions up to which valleys are looked for that are not along the coordinates …"
     )
     points_beside: int = tuned(4, "… for which curvatures are known at so many points more")
-    leaf_starts: int = tuned(6, "directions from which one is looked for that nothing follows …")
+    leaf_starts: int = tuned(16, "directions from which one is looked for that nothing follows, …")
+    first_leaf_starts: int = tuned(6, "… these while none was found, …")
     leaf_steps: int = tuned(100, "… and most steps from each")
     surely_steady: float = tuned(
-        1e-6, "change of the curvature along it, relative to it, with which no other is tried"
+        1e-5, "change of the curvature along it, beside all change, with which no other is tried"
     )
     ridge: float = tuned(
         1e-6, "share by which regressions are shrunk, for those that are undecided"

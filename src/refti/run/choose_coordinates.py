@@ -18,7 +18,7 @@ from refti.coordinates.far_out import find_heavy_sides
 from refti.coordinates.fit_tails import robust_standard
 from refti.coordinates.map import Map, from_latent, to_latent
 from refti.coordinates.power_tails import PowerTails, RadialTail
-from refti.coordinates.shapes import LINKS, SHAPES, Cloud, fit_shape
+from refti.coordinates.shapes import LINKS, SHAPES, SLANTING, VALLEYS, Cloud, fit_shape
 from refti.coordinates.tuning import TUNING as COORDINATES
 from refti.draws import autocorrelation
 from refti.factors.factor import Factor
@@ -195,7 +195,9 @@ def _is_worth_it(best: _Found, own: float, unsettled: bool) -> bool:
         return best.length < TUNING.no_longer * own
     if unsettled and best.name == LINKS:
         return best.length < TUNING.much_longer * own
-    return own > REFERENCE_CHOICE.short and best.length < TUNING.shorter * own
+    # Skew looks a little like a bend, and a parabola through it is not worth its programs.
+    shorter = TUNING.much_shorter if best.name in (VALLEYS, SLANTING) else TUNING.shorter
+    return own > REFERENCE_CHOICE.short and best.length < shorter * own
 
 
 def _worth(x: np.ndarray) -> float:

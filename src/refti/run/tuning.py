@@ -90,6 +90,9 @@ class CoordinatesChoiceTuning:
     shorter: float = tuned(
         0.85, "of the way in the model's own coordinates that another's must come down to"
     )
+    much_shorter: float = tuned(
+        0.6, "of it, where valleys that bend are straightened: a tenth is usual where they do bend"
+    )
     much_heavier: float = tuned(
         0.2, "heaviness of a tail, five degrees, from which chains hardly reach its end otherwise"
     )
