@@ -12,6 +12,7 @@ from refti.coordinates.links import Links
 from refti.coordinates.map import Layer, Map, from_latent, to_latent
 from refti.coordinates.parabolas import Parabolas
 from refti.coordinates.slanting import fit_slanting
+from refti.coordinates.tuning import TUNING
 from refti.coordinates.valleys import fit_valleys
 from refti.models.model import Model
 from targets import evaluate
@@ -133,3 +134,13 @@ def test_a_run_goes_to_the_ends_of_slanting_valleys():
     assert result.log_z == pytest.approx(suite.rosenbrock(5).log_z, abs=0.02)
     stem = np.asarray(result.posterior["x"]).reshape(-1, 5) @ turn[0]
     assert np.mean(stem > 3) == pytest.approx(0.0228, abs=0.015)
+
+
+def test_no_valleys_are_looked_for_in_more_dimensions_than_a_program_can_chain():
+    dim = TUNING.most_in_valleys + 1
+    x = np.random.default_rng(1).normal(size=(8, dim))
+    flat = Curvature(x, -x, np.broadcast_to(-np.eye(dim), (8, dim, dim)).copy())
+    flat.hessian[:, 0, 1] = flat.hessian[:, 1, 0] = x[:, 0]  # x[1] about x[0]^2 / 2
+    assert fit_valleys(x, flat) is None
+    fewer = Curvature(x[:, :2], -x[:, :2], flat.hessian[:, :2, :2])
+    assert fit_valleys(x[:, :2], fewer) is not None

@@ -21,7 +21,7 @@ from refti.coordinates.tuning import TUNING
 def fit_valleys(draws: np.ndarray, curvature: Curvature | None) -> tuple[Layer, ...] | None:
     """The layers that straighten the valleys of draws[n, dim], or None where none is to be seen."""
     dim = draws.shape[1]
-    if dim < 2 or curvature is None:
+    if dim < 2 or dim > TUNING.most_in_valleys or curvature is None:
         return None
     location, scale = robust_standard(draws)
     left = curvature.standardised(location, scale)
