@@ -142,14 +142,6 @@ def x64() -> Iterator[None]:
         yield
 
 
-@pytest.fixture
-def quick_programs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Programs as users have them, for what samples longer than it compiles."""
-    from refti.models.density import QUICK_COMPILE
-
-    monkeypatch.setitem(QUICK_COMPILE, "xla_backend_optimization_level", 1)
-
-
 @pytest.fixture(autouse=True)
 def _settings_of_jax_are_left_as_they_were() -> Iterator[None]:
     yield

@@ -105,8 +105,8 @@ def compile_plainly() -> None:
 
     Tests compile far more than they run: this takes a third off the time of most. The last digits
     are then others than a user's, whose programs have QUICK_COMPILE. Those are run for the pages on
-    the paper (`quick_programs`), in test_kept_programs.py, by `make long`, and wherever XLA_FLAGS
-    is set, be it to nothing.
+    the paper and in test_kept_programs.py, by `make long`, and wherever XLA_FLAGS is set, be it to
+    nothing. In one process all must be of one kind: a test may compare its bits with another's.
     """
     flags = " ".join(f"--{name}={value}" for name, value in PLAINLY.items())
     os.environ.setdefault("XLA_FLAGS", flags)

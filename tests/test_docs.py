@@ -1,9 +1,11 @@
 """The pages on the paper are run: their blocks print what the pages say."""
 
-import contextlib
-import io
+import json
+import os
 import pkgutil
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -29,19 +31,35 @@ def test_there_are_pages():
     assert PAGES
 
 
-@pytest.mark.usefixtures("quick_programs")
+# In a process of its own, which compiles as users' do: programs of both kinds must not meet in one.
+RUN = """
+import contextlib, io, json, sys
+names, printed = {}, []
+for code in json.load(sys.stdin):
+    with contextlib.redirect_stdout(io.StringIO()) as one:
+        exec(compile(code, sys.argv[1], "exec"), names)
+    printed.append(one.getvalue())
+print(json.dumps(printed))
+"""
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_the_blocks_of_a_page_print_what_it_shows(page: Path):
     text = page.read_text(encoding="utf-8")
     blocks = BLOCK.findall(text)
     assert len(blocks) == text.count("```python") > 0
     assert sum(bool(shown) for _, shown in blocks) == len(re.findall(r"^prints$", text, re.M)) > 0
-    names: dict[str, object] = {}
-    for code, shown in blocks:
-        printed = io.StringIO()
-        with contextlib.redirect_stdout(printed):
-            exec(compile(code, page.name, "exec"), names)
-        assert not shown or same(printed.getvalue(), shown), printed.getvalue()
+    done = subprocess.run(
+        [sys.executable, "-c", RUN, page.name],
+        input=json.dumps([code for code, _ in blocks]),
+        env={**os.environ, "XLA_FLAGS": ""},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    outputs = json.loads(done.stdout.splitlines()[-1])
+    for (_, shown), printed in zip(blocks, outputs, strict=True):
+        assert not shown or same(printed, shown), printed
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
