@@ -9,11 +9,13 @@ from __future__ import annotations
 import resource
 from collections import Counter
 from collections.abc import Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 SHOWN_FILES, SHOWN_TESTS = 15, 15
+EVERY_TEST = Path(__file__).parents[1] / ".cache" / "costs.txt"  # those not shown too
 
 
 def processor_seconds() -> float:
@@ -53,6 +55,9 @@ class Costs:
             of_files[test.split("::")[0]] += seconds
         if of_files.total() < 60:
             return
+        EVERY_TEST.parent.mkdir(exist_ok=True)
+        rows = (f"{seconds:.2f} {name}\n" for name, seconds in self.of_tests.most_common())
+        EVERY_TEST.write_text("".join(rows), encoding="utf-8")
         terminalreporter.section(f"{of_files.total():,.0f} seconds of processors, the dearest")
         for name, seconds in of_files.most_common(SHOWN_FILES):
             terminalreporter.line(f"{seconds:6.1f} {name}")
