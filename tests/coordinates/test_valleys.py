@@ -144,3 +144,12 @@ def test_no_valleys_are_looked_for_in_more_dimensions_than_a_program_can_chain()
     assert fit_valleys(x, flat) is None
     fewer = Curvature(x[:, :2], -x[:, :2], flat.hessian[:, :2, :2])
     assert fit_valleys(x[:, :2], fewer) is not None
+
+
+def test_curvatures_that_do_not_change_or_are_beyond_numbers_tell_of_no_valley():
+    draws = np.random.default_rng(0).standard_cauchy((400, 4))
+    same = np.broadcast_to(-np.eye(4), (60, 4, 4)).copy()
+    assert fit_slanting(draws, Curvature(draws[:60], -draws[:60], same)) is None
+    far = same.copy()
+    far[0, 0, 0] = -1e200
+    assert fit_slanting(draws, Curvature(draws[:60], -draws[:60], far)) is None

@@ -58,6 +58,19 @@ def test_scales_a_million_times_apart_in_no_coordinate_s_direction():
     assert rounded @ rounded.T == pytest.approx(np.eye(12), abs=1e-3)
 
 
+def test_up_a_spike_without_a_top_there_is_no_spread():
+    def spike(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Normals of x[1:] whose log scale is x[0], which nothing keeps from falling."""
+        t, u = x[:, 0], x[:, 1:] * np.exp(-x[:, :1])
+        slope = np.sum(u**2, axis=1) - u.shape[1]
+        return -0.5 * np.sum(u**2, axis=1) - u.shape[1] * t, np.column_stack(
+            [slope, -u * np.exp(-x[:, :1])]
+        )
+
+    with np.errstate(all="ignore"):
+        assert find_mode(spike, np.array([0.0, 0.4, -0.3])).spread is None
+
+
 @pytest.mark.parametrize("find", [find_mode, by_values])
 def test_a_cusp_has_no_curvature(find):
     def laplace(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

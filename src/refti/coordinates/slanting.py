@@ -42,6 +42,8 @@ def fit_slanting(draws: np.ndarray, curvature: Curvature | None) -> tuple[Layer,
         return None
     if len(curvature.x) < dim + TUNING.points_beside:
         return None
+    if not np.abs(curvature.hessian).max() < TUNING.steepest:
+        return None
     location = np.median(draws, axis=0)
     factor = np.linalg.cholesky(np.cov(draws.T) + 1e-12 * np.diag(draws.var(axis=0)))
     left = _seen(curvature, location, factor)
@@ -101,24 +103,34 @@ def _steadiest(
     What counts is d H d beside H d, each as it changes from point to point: along a direction in
     which next to nothing changes the first is little too, but there is nothing to straighten.
     """
-    within = among.T @ changes @ among
+    first = among.T @ start
+    with np.errstate(over="ignore", invalid="ignore"):
+        within = among.T @ changes @ among
+        largest = float(np.abs(within).max())
+    if not np.isfinite(largest) or min(largest, float(np.linalg.norm(first))) < TUNING.no_direction:
+        return start, np.inf
+    within = within / largest  # or squares of it may be beyond all numbers
     squares = np.einsum("pij,pjk->ik", within, within) / len(within)
 
+    def size_of(weights: np.ndarray) -> tuple[float, float]:
+        """The squares of the sizes of a direction and of the change along it, none of them zero."""
+        square = max(float(weights @ weights), TUNING.no_direction**2)
+        return square, max(float(weights @ squares @ weights), TUNING.no_direction**2 * square)
+
     def residuals(weights: np.ndarray) -> np.ndarray:
+        square, change = size_of(weights)
         along = np.einsum("i,pij,j->p", weights, within, weights)
-        size = np.linalg.norm(weights) * np.sqrt(weights @ squares @ weights)
-        return np.asarray(along / max(size, 1e-300))
+        return np.asarray(along / np.sqrt(square * change))
 
     def derivatives(weights: np.ndarray) -> np.ndarray:
-        across, square = squares @ weights, weights @ weights
-        size = np.sqrt(square) * np.sqrt(weights @ across)
-        by_size = weights / square + across / max(weights @ across, 1e-300)
-        rises = 2 * within @ weights / max(size, 1e-300)
+        square, change = size_of(weights)
+        by_size = weights / square + squares @ weights / change
+        rises = 2 * within @ weights / np.sqrt(square * change)
         return np.asarray(rises - np.outer(residuals(weights), by_size))
 
     found = optimize.least_squares(
         residuals,
-        among.T @ start,
+        first,
         derivatives,
         max_nfev=TUNING.leaf_steps,
         ftol=1e-15,

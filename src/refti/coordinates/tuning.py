@@ -73,6 +73,10 @@ class CoordinatesTuning:
     leaf_starts: int = tuned(16, "directions from which one is looked for that nothing follows, …")
     first_leaf_starts: int = tuned(6, "… these while none was found, …")
     leaf_steps: int = tuned(100, "… and most steps from each")
+    steepest: float = tuned(1e100, "curvature, above which its squares are no numbers any more")
+    no_direction: float = tuned(
+        1e-12, "change of the curvature, and length of a direction, that are none but rounding"
+    )
     surely_steady: float = tuned(
         1e-5, "change of the curvature along it, beside all change, with which no other is tried"
     )

@@ -124,18 +124,23 @@ def _climb_whitened(evaluate: ValueAndGradient, start: np.ndarray) -> Mode:
     size = np.abs(fine).max()
     disagreement = np.abs(fine - coarse).max() / size if size > 0 else np.inf
     inverse = np.linalg.inv(factor)
-    value, _ = evaluate(origin[None])
+    value, gradient = evaluate(origin[None])
     hessian = inverse.T @ fine @ inverse
-    return Mode(origin, float(value[0]), hessian, float(disagreement), _spread(fine, factor))
+    return Mode(
+        origin, float(value[0]), hessian, float(disagreement), _spread(fine, factor, gradient[0])
+    )
 
 
-def _spread(curvature: np.ndarray, factor: np.ndarray) -> np.ndarray | None:
+def _spread(curvature: np.ndarray, factor: np.ndarray, gradient: np.ndarray) -> np.ndarray | None:
     """The lower factor of the inverse of minus a Hessian, given in the coordinates of a factor.
 
-    There it is about round, so no digits are lost however much the scales differ.
+    There it is about round, so no digits are lost however much the scales differ. None where the
+    gradient says that it is no top: up a spike without one, scales differ without end.
     """
     try:
         lower = np.linalg.cholesky(-curvature)
+        if not np.linalg.norm(np.linalg.solve(lower, gradient @ factor)) < TUNING.off_a_top:
+            return None
         triangle = linalg.qr(np.linalg.solve(lower, factor.T), mode="r")[0].T
     except np.linalg.LinAlgError:
         return None

@@ -45,6 +45,7 @@ class SearchTuning:
     most_disagreement: float = tuned(
         0.2, "of the two, relative to their size, in a density that has a curvature"
     )
+    off_a_top: float = tuned(0.1, "spreads that the end of a climb may be off the top of a peak")
     whitened_climbs: int = tuned(6, "most climbs, each in coordinates whitened by the one before")
     fresh_climbs: int = tuned(3, "most times that a climb which ended without curvature is redone")
     higher: float = tuned(0.01, "nats that one climb more has to gain for another to follow")
