@@ -93,3 +93,19 @@ def test_chains_that_pass_from_one_to_the_other_need_no_help():
     assert len(find_unreached(density, modes, stuck, np.random.default_rng(0))) == 1
     passing = np.concatenate([stuck[:, ::2], 10 * stuck[:, 1::2]], axis=1)
     assert find_unreached(density, modes, passing, np.random.default_rng(0)) == []
+
+
+def test_no_part_is_fitted_to_a_few_draws_that_happen_to_count():
+    """Of two narrow normals far apart and off all rays next to nothing is met."""
+    dim = 3
+
+    def apart(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        near, far = nested([np.full(dim, 0.1)], [0.5]), nested([np.full(dim, 0.2)], [0.5])
+        a, b = near(x), far(x - 9.0)
+        shares = np.exp(np.stack([a[0], b[0]]) - np.logaddexp(a[0], b[0]))
+        return np.logaddexp(a[0], b[0]), shares[0][:, None] * a[1] + shares[1][:, None] * b[1]
+
+    modes = only_mode(dim, 0.1, np.log(0.5))
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        assert find_broad_part(apart, modes, on_the_spike(dim, 0.1), rng) is None

@@ -89,18 +89,20 @@ def _fit_part(
         values, _ = evaluate(points)
         log_normal = -0.5 * np.sum(normals**2, axis=1) - log_masses(np.zeros(1), factor[None])[0]
         is_new = values > known_density(modes, points) + TUNING.above_known
+        is_new &= np.isfinite(values - log_normal)
         points, weights = points[is_new], (values - log_normal)[is_new]
         if len(points) < TUNING.fewest_effective:
             break
         log_mass = float(logsumexp(weights) - np.log(TUNING.draws))
         part = BroadPart(middle, factor, log_mass, _effective(weights))
         best = part if best is None or part.effective > best.effective else best
-        power = next(p for p in TUNING.powers if _effective(p * weights) >= TUNING.fewest_effective)
+        enough = (p for p in TUNING.powers if _effective(p * weights) > TUNING.fewest_effective)
+        power = next(enough, 0.0)  # with which all of them count
         middle, factor = _moments(points, power * weights)
     if best is None or best.effective < TUNING.fewest_effective:
         return None
-    enough = best.log_mass > modes.log_masses.max() + SEARCH.least_log_share
-    return best if enough else None
+    holds_mass = best.log_mass > modes.log_masses.max() + SEARCH.least_log_share
+    return best if holds_mass else None
 
 
 def _effective(log_weights: np.ndarray) -> float:

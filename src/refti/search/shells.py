@@ -38,7 +38,7 @@ class BroadTuning:
     above_known: float = tuned(1.0, "nats above the Gaussians of all modes, to be none of theirs")
     fewest_effective: float = tuned(8.0, "of the draws that count, for the mass to be one")
     powers: tuple[float, ...] = tuned(
-        (1.0, 0.5, 0.2, 0.1, 0.05, 0.0), "of the weights, of which the highest leaves enough draws"
+        (1.0, 0.5, 0.2, 0.1, 0.05), "of the weights, the highest that leaves enough draws is used"
     )
 
 
