@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import refti
@@ -25,6 +26,15 @@ def test_without_the_slab_the_result_is_not_trusted(monkeypatch: pytest.MonkeyPa
     result = refti.evidence(target.model(), seed=1, search="quick")
     assert result.value < target.log_z - 1
     assert [check.name for check in result.checks if not check.ok] == ["beyond the peaks"]
+
+
+@pytest.mark.parametrize("width", [0.1, 1.0], ids=["of the spike", "of the slab"])
+def test_draws_of_one_part_alone_are_not_trusted(width: float):
+    target = spike_in_slab(10)
+    draws = 0.5 + width * np.random.default_rng(0).normal(size=(4, 500, 10))
+    result = refti.evidence(target.model(), seed=1, search="quick", draws={"x": draws})
+    assert result.value < target.log_z - 0.3
+    assert "beyond the peaks" in [check.name for check in result.checks if not check.ok]
 
 
 def test_little_mass_beyond_a_peak_is_no_matter():

@@ -148,10 +148,10 @@ def check_unreached_mass(share: float) -> Check:
         "beyond the peaks",
         share,
         TUNING.most_unreached,
-        "far beyond a narrow peak the density holds this much mass, relative to the evidence "
-        "found, and no chain passes there, so the evidence is too low; give draws of all parts of "
-        "the posterior (draws=), or write what is narrow and what is wide as two models and add "
-        "their evidences",
+        "far beyond a narrow peak the density holds about this much mass, relative to the "
+        "evidence found, and chains do not pass between the two, so the evidence is too low; give "
+        "draws of both parts if you gave draws= of one, or leave it out; or write what is narrow "
+        "and what is wide as two models and add their evidences",
     )
 
 
