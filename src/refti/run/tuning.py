@@ -32,6 +32,10 @@ class PilotTuning:
         1.5, "the same where a short pilot has not settled yet in every one of them"
     )
     most_chains: int = tuned(256, "that a density of many modes gets, one for each of them")
+    searched_about_draws: float = tuned(
+        0.5,
+        "of a search's usual evaluations, once more, where many draws are far beyond the peaks",
+    )
     most_broad_parts: int = tuned(3, "beyond narrow peaks, each of which the pilot begins anew for")
     about_mode: float = tuned(
         1.5, "times the radius of a Gaussian's mass within which draws are its"

@@ -55,6 +55,7 @@ class GeneratorStream(Enum):
     LEAPS = 28, ("leg", "scan")
     OTHER_KERNEL_STARTS = 29, ()
     BROAD_PARTS = 33, ("end", "turn")
+    WANDERERS_ABOUT_BROAD_PARTS = 34, ("end", "turn")
 
 
 def key_of(seed: int, stream: KeyStream, *identity: int) -> jax.Array:
