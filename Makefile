@@ -48,7 +48,7 @@ browser: venv
 
 # What takes minutes and is left out of test; compiled as users have it (see tests/processes.py).
 long: venv
-	XLA_FLAGS= $(BIN)/python -m pytest -m long
+	XLA_FLAGS= NUMBA_OPT=3 $(BIN)/python -m pytest -m long
 
 table: venv
 	$(BIN)/python -m benchmarks.core_table

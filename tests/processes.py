@@ -110,6 +110,7 @@ def compile_plainly() -> None:
     """
     flags = " ".join(f"--{name}={value}" for name, value in PLAINLY.items())
     os.environ.setdefault("XLA_FLAGS", flags)
+    os.environ.setdefault("NUMBA_OPT", "0")  # which halves what Numba takes for a PyMC model
 
 
 def use_one_blas_thread() -> None:

@@ -322,11 +322,18 @@ def test_data_that_break_a_declared_bound_are_refused(shapes: refti.Model):
         refti.from_stan(HERE / "shapes.stan", {**SHAPES, "scale": np.nan})
 
 
+def test_a_copy_in_another_folder_is_the_same_program(tmp_path: Path):
+    copy = shutil.copy(EXAMPLE / "prior.stan", tmp_path)
+    stanc = toolchain.find_toolchain().stanc
+    first, second = (read_program(file, stanc) for file in (EXAMPLE / "prior.stan", Path(copy)))
+    assert first.generated == second.generated
+    assert str(EXAMPLE) not in first.generated
+
+
 def test_a_prior_program_with_other_parameters_is_refused():
     # Programs that other tests compile, as they are.
-    data = {"which": 0, "J": 3, "y": [0.3, -0.2, 1.4]}
-    with pytest.raises(refti.ModelError, match=r"same parameters.*hidden.stan has a.*c\[3\]"):
-        refti.from_stan(HERE / "hidden.stan", data, prior=EXAMPLE / "prior.stan")
+    with pytest.raises(refti.ModelError, match=r"same parameters.*shapes.stan has .*m\[2, 3\]"):
+        refti.from_stan(HERE / "shapes.stan", SHAPES, prior=EXAMPLE / "prior.stan")
 
 
 class TestCompiler:

@@ -208,7 +208,11 @@ class TestHidden:
         y = np.array([0.3, -0.2, 1.4])
         likelihood = stats.norm.logpdf(y, mean, np.exp(x[:, 5:])).sum(axis=1)
         np.testing.assert_allclose(model.log_densities(x), wanted + likelihood, rtol=1e-12)
-        # A program that is taken as it is has the same density.
+
+    @pytest.mark.long  # compiles another program
+    def test_a_program_that_is_taken_as_it_is_has_the_same_density(self):
+        model = hidden(0)
+        x = np.random.default_rng(1).normal(size=(5, model.dim))
         np.testing.assert_array_equal(
             model.log_densities(x), hidden(0, check_prior=False).log_densities(x)
         )

@@ -38,6 +38,8 @@ from targets import (
 )
 
 SMALL = {"warmup": 200, "kept": 250, "ladder": refti.power(6), "progress": False}
+# A search for other modes takes longer than the rest; these have one mode, and others are tests of it.
+QUICK = {**SMALL, "search": "quick"}
 TOO_FAR = 4.0
 
 
@@ -78,6 +80,11 @@ def model_of(name: str) -> refti.Model:
 @cache
 def result_of(name: str, seed: int = 0) -> refti.Evidence:
     return refti.evidence(model_of(name), **SMALL, seed=seed)
+
+
+@cache
+def quick_result() -> refti.Evidence:
+    return refti.evidence(model_of("log_gamma"), **QUICK)
 
 
 @cache
@@ -122,14 +129,14 @@ def test_every_estimator_agrees_with_the_truth(name: str):
     "family", ["laplace", "covariance", "diagonal", "variational", "variational_diagonal"]
 )
 def test_every_reference_gives_the_same_evidence(family: str):
-    result = refti.evidence(model_of("log_gamma"), **SMALL, reference=family)
+    result = refti.evidence(model_of("log_gamma"), **QUICK, reference=family)
     assert distance(result, ALL["log_gamma"].log_z) < TOO_FAR
     assert result.error < 0.05
 
 
 @pytest.mark.long
 def test_truncated_reference_gives_the_same_evidence():
-    result = refti.evidence(model_of("product"), **SMALL, reference="truncated")
+    result = refti.evidence(model_of("product"), **QUICK, reference="truncated")
     assert distance(result, ALL["product"].log_z) < TOO_FAR
     assert result.error < 0.05
 
@@ -175,20 +182,20 @@ class TestLaws:
 
     def test_density_times_c_shifts_by_log_c(self):
         found = higher_result()
-        assert found.value - result_of("log_gamma").value == pytest.approx(2.5, abs=1e-9)
-        assert found.error == pytest.approx(result_of("log_gamma").error, rel=1e-6)
+        assert found.value - quick_result().value == pytest.approx(2.5, abs=1e-9)
+        assert found.error == pytest.approx(quick_result().error, rel=1e-6)
 
     def test_affine_change_of_variables_changes_nothing(self):
         found = turned_result()
         assert distance(found, ALL["log_gamma"].log_z) < TOO_FAR
-        assert apart(found, result_of("log_gamma")) < TOO_FAR
+        assert apart(found, quick_result()) < TOO_FAR
 
     def test_change_of_support_changes_nothing(self):
         gammas = refti.Model(
             lambda y: jnp.sum((SHAPES - 1) * jnp.log(y) - y), {"y": refti.positive(shape=(3,))}
         )
-        found = refti.evidence(gammas, **SMALL)
-        assert found.value == pytest.approx(result_of("log_gamma").value, abs=1e-7)
+        found = refti.evidence(gammas, **QUICK)
+        assert found.value == pytest.approx(quick_result().value, abs=1e-7)
 
     @pytest.mark.parametrize("seen", [(0.0, 0.0, 0.0), (3.0, 8.0, 0.7)], ids=["no data", "data"])
     def test_of_prior_and_likelihood_by_either_path(self, seen: tuple[float, float, float]):
@@ -196,7 +203,7 @@ class TestLaws:
         exact = betaln(2 + successes, 3 + failures) - betaln(2, 3) - 0.5 * log(1 + 4 * precision)
         model = conjugate(np.array(seen))
         for path in ("referenced", "power"):
-            found = refti.evidence(model, **SMALL, path=path, check_prior=False)
+            found = refti.evidence(model, **QUICK, path=path, check_prior=False)
             assert found.found["path"] == path
             assert distance(found, exact) < TOO_FAR
             assert found.error < 0.05
@@ -204,7 +211,7 @@ class TestLaws:
             assert found.value == pytest.approx(0.0, abs=1e-12)
 
     def test_reversed_model_switch_flips_the_sign(self):
-        settings = {**SMALL, "ladder": refti.uniform(6)}
+        settings = {**QUICK, "ladder": refti.uniform(6)}
         narrow, wide = gaussian_at(0.5, 0.5, -1.0), gaussian_at(0.0, 1.0, 0.0)
         there = refti.log_bayes_factor(narrow, wide, **settings)
         back = refti.log_bayes_factor(wide, narrow, **settings)
@@ -256,7 +263,7 @@ def moved_log_gamma(matrix: np.ndarray, shift: np.ndarray, height: float) -> ref
 
 @cache
 def higher_result() -> refti.Evidence:
-    return refti.evidence(moved_log_gamma(np.eye(3), np.zeros(3), 2.5), **SMALL)
+    return refti.evidence(moved_log_gamma(np.eye(3), np.zeros(3), 2.5), **QUICK)
 
 
 @cache
@@ -266,7 +273,7 @@ def turned_result() -> refti.Evidence:
     matrix = np.array([[2.0, 0.0, 1.0], [0.5, -0.3, 0.0], [0.0, 1.0, 4.0]])
     log_jacobian = np.linalg.slogdet(matrix)[1]
     model = moved_log_gamma(matrix, np.array([1.0, -2.0, 0.5]), log_jacobian)
-    return refti.evidence(model, **SMALL)
+    return refti.evidence(model, **QUICK)
 
 
 class TestPaths:
@@ -275,7 +282,7 @@ class TestPaths:
     @pytest.mark.long
     def test_telescopic_path_by_the_fourth_order(self):
         found = refti.evidence(
-            quartic(5), **{**SMALL, "ladder": refti.power(4)}, reference=["laplace", 4]
+            quartic(5), **{**QUICK, "ladder": refti.power(4)}, reference=["laplace", 4]
         )
         assert found.found["path"] == "telescopic"
         assert len(found.draws) == 2
@@ -285,7 +292,7 @@ class TestPaths:
     def test_telescopic_path_by_another_model(self):
         other = moved_log_gamma(np.eye(3), np.array([0.1, 0.0, -0.2]), 0.0)
         model = moved_log_gamma(np.eye(3), np.zeros(3), 0.0)
-        found = refti.evidence(model, **SMALL, reference=["covariance", other])
+        found = refti.evidence(model, **QUICK, reference=["covariance", other])
         assert distance(found, ALL["log_gamma"].log_z) < TOO_FAR
         assert found.error < 0.06
 
@@ -295,7 +302,7 @@ class TestUndeclaredSupport:
 
     def test_edge_is_counted_and_agrees_with_the_declared_bound(self):
         undeclared = cut_result()
-        declared = refti.evidence(declared_cut_gaussian(), **SMALL, reference="truncated")
+        declared = refti.evidence(declared_cut_gaussian(), **QUICK, reference="truncated")
         for result in (undeclared, declared):
             assert distance(result, CUT_LOG_Z) < TOO_FAR
             assert result.error < 0.05
@@ -317,7 +324,7 @@ class TestUndeclaredSupport:
             dim=2,
             start=[1.0, 1.0],
         )
-        found = refti.evidence(model, **SMALL)
+        found = refti.evidence(model, **QUICK)
         exact = lgamma(2.5) - 2.5 * log(2) + 0.5 * LOG_2_PI
         assert distance(found, exact) < TOO_FAR
         assert found.error < 0.1
@@ -329,21 +336,21 @@ class TestUndeclaredSupport:
         assert "x = (" in check.advice
 
     def test_laplace_reference_of_a_cut_density(self):
-        found = refti.evidence(_cut_at(-1.0), **SMALL, reference="laplace")
+        found = refti.evidence(_cut_at(-1.0), **QUICK, reference="laplace")
         assert distance(found, LOG_2_PI + float(stats.norm.logsf(-1))) < TOO_FAR
 
     @pytest.mark.parametrize("flip", [False, True], ids=["into the wider", "into the narrower"])
     def test_model_switch_between_different_supports(self, flip: bool):
         pair = _cut_at(-1.0), _cut_at(0.3)
         exact = float(stats.norm.logsf(-1) - stats.norm.logsf(0.3))
-        settings = {**SMALL, "ladder": refti.uniform(6)}
+        settings = {**QUICK, "ladder": refti.uniform(6)}
         found = refti.log_bayes_factor(*(pair[::-1] if flip else pair), **settings)
         exact = -exact if flip else exact
         # A path that cannot know the part of the wider model outside the other must not be trusted.
         assert not found.trusted or distance(found, exact) < TOO_FAR
 
     def test_telescopic_path_through_a_narrower_support(self):
-        found = refti.evidence(_cut_at(-1.0), **SMALL, reference=["covariance", _cut_at(0.3)])
+        found = refti.evidence(_cut_at(-1.0), **QUICK, reference=["covariance", _cut_at(0.3)])
         exact = LOG_2_PI + float(stats.norm.logsf(-1))
         assert not found.trusted or distance(found, exact) < TOO_FAR
 
@@ -370,7 +377,7 @@ class TestVerdict:
         assert result.require_trusted() is result
 
     def test_hopeless_reference_is_not_trusted_for_lack_of_overlap(self):
-        settings = {**SMALL, "ladder": refti.uniform(2)}
+        settings = {**QUICK, "ladder": refti.uniform(2)}
         result = refti.evidence(gaussian_at(0.0, 1.0, 0.0), **settings, reference=self.far_away())
         assert not result.trusted
         failed = {check.name for check in result.checks if not check.ok}
@@ -382,9 +389,9 @@ class TestVerdict:
         assert caught.value.result is result
 
     def test_error_asked_for_and_not_reached(self):
-        result = refti.evidence(model_of("log_gamma"), **SMALL, target_error=1e-6)
+        result = refti.evidence(model_of("log_gamma"), **QUICK, target_error=1e-6)
         assert [check.name for check in result.checks if not check.ok] == ["target error"]
-        assert result.value == result_of("log_gamma").value
+        assert result.value == quick_result().value
 
     def test_error_holds_every_part(self):
         result = cut_result()
@@ -402,10 +409,10 @@ class TestOptions:
 
     @pytest.mark.parametrize("estimator", ["ti", "stepping_stone"])
     def test_estimator_chosen_gives_the_value(self, estimator: str):
-        found = refti.evidence(model_of("log_gamma"), **SMALL, estimator=estimator)
+        found = refti.evidence(model_of("log_gamma"), **QUICK, estimator=estimator)
         chosen = found.estimates[estimator]
         assert (found.value, found.error) == (chosen.value, chosen.error)
-        assert found.estimates["mbar"].value == result_of("log_gamma").value
+        assert found.estimates["mbar"].value == quick_result().value
 
     @pytest.mark.parametrize("lead", [(400,), (4, 100)], ids=["draw", "chain, draw"])
     def test_draws_take_the_place_of_the_pilots(self, lead: tuple[int, ...]):
@@ -416,7 +423,7 @@ class TestOptions:
             "shift": -4 + 3 * rng.normal(size=lead),
         }
         stages = []
-        settings = {**SMALL, "progress": lambda stage, done, total: stages.append(stage)}
+        settings = {**QUICK, "progress": lambda stage, done, total: stages.append(stage)}
         found = refti.evidence(model_of("product"), **settings, draws=draws)
         assert distance(found, ALL["product"].log_z) < TOO_FAR
         assert "finding the posterior" not in stages
@@ -428,7 +435,7 @@ class TestOptions:
         assert distance(found, -3.2) < TOO_FAR
 
     def test_the_papers_recipe(self):
-        settings = {**SMALL, "ladder": refti.uniform(11)}
+        settings = {**QUICK, "ladder": refti.uniform(11)}
         found = refti.evidence(model_of("log_gamma"), **settings, estimator="ti")
         assert distance(found, ALL["log_gamma"].log_z) < TOO_FAR
         assert found.draws[0].rungs == 11
@@ -436,7 +443,7 @@ class TestOptions:
     @pytest.mark.parametrize("kernel", ["hmc", "nuts"])
     def test_a_reference_of_the_users_own_by_either_kernel(self, kernel: str):
         model = model_of("log_gamma")
-        found = refti.evidence(model, **SMALL, reference=Logistic(3), kernel=kernel)
+        found = refti.evidence(model, **QUICK, reference=Logistic(3), kernel=kernel)
         assert distance(found, ALL["log_gamma"].log_z) < TOO_FAR
         assert found.error < 0.1
         assert found.settings["kernel"] == kernel
@@ -449,32 +456,32 @@ class TestOptions:
 
     def test_a_reference_made_outside_64_bit_mode(self):
         reference = gaussian_reference(np.array([-1.0, 0.5, 1.5]), np.ones(3), 0.0)
-        found = refti.evidence(model_of("log_gamma"), **SMALL, reference=reference)
+        found = refti.evidence(model_of("log_gamma"), **QUICK, reference=reference)
         assert distance(found, ALL["log_gamma"].log_z) < TOO_FAR
 
     def test_a_reference_of_another_dimension_is_refused(self):
         with jax.enable_x64(True):
             reference = gaussian_reference(np.zeros(2), np.ones(2), 0.0)
         with pytest.raises(refti.RefTIError, match="dimension"):
-            refti.evidence(model_of("log_gamma"), **SMALL, reference=reference)
+            refti.evidence(model_of("log_gamma"), **QUICK, reference=reference)
 
     def test_a_reference_that_is_no_pytree_is_refused(self):
         class Plain(Logistic):
             pass
 
         with pytest.raises(refti.RefTIError, match="pytree"):
-            refti.evidence(model_of("log_gamma"), **SMALL, reference=Plain(3))
+            refti.evidence(model_of("log_gamma"), **QUICK, reference=Plain(3))
 
     def test_whole_numbers_of_numpy_are_whole_numbers(self, tmp_path):
-        settings = {**SMALL, "warmup": np.int64(200), "kept": np.int64(250)}
+        settings = {**QUICK, "warmup": np.int64(200), "kept": np.int64(250)}
         found = refti.evidence(
             model_of("log_gamma"), **settings, chains=np.int64(8), store=tmp_path / "run"
         )
-        assert found.value == result_of("log_gamma").value
+        assert found.value == quick_result().value
 
     def test_progress_is_told_to_the_end(self):
         told = []
-        settings = {**SMALL, "progress": lambda *arguments: told.append(arguments)}
+        settings = {**QUICK, "progress": lambda *arguments: told.append(arguments)}
         refti.evidence(model_of("log_gamma"), **settings)
         assert {stage for stage, _, _ in told} >= {"finding the posterior", "round 1"}
         assert told[-1][1] == told[-1][2]

@@ -62,7 +62,10 @@ def read_program(program: str | Path, stanc: Path, *, modern: bool = True) -> Pr
     options = [f"--filename-in-msg={name}"]
     if folder is not None:
         options.append(f"--include-paths={folder}")
+    # stanc writes its options into the code, by which the cache tells programs apart; yet a copy in
+    # another folder is the same program.
     generated = _stanc(stanc, text, *MAKE, *options)
+    generated = generated.replace(f"--include-paths={folder}", "--include-paths=.")
     facts = json.loads(_stanc(stanc, text, "--info", *options))
     code = Code(_stanc(stanc, text, *PRINT, *options))
     parameters = facts["parameters"]
