@@ -35,6 +35,7 @@ class KeyStream(Enum):
     FRESH_STARTS = 30, ()
     FRESH_DRAWS = 31, ("block",)
     REFERENCE_SHOWN = 32, ()
+    SETTLING_DRAWS = 34, ("turn", "block")
 
 
 @unique
