@@ -119,6 +119,20 @@ class TestFreshClimbs:
         assert count == TUNING.fresh_climbs + 1
 
 
+def test_a_climb_does_not_end_on_a_saddle():
+    """Half way between two alike modes the density has no slope across."""
+
+    def two(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        along = x[:, 0]
+        values = np.logaddexp(-0.5 * (along - 5) ** 2, -0.5 * (along + 5) ** 2)
+        slope = -along + 5 * np.tanh(5 * along)
+        return values - 0.5 * x[:, 1] ** 2, np.stack([slope, -x[:, 1]], axis=1)
+
+    mode = find_mode(two, np.array([0.0, 3.0]))
+    np.testing.assert_allclose(np.abs(mode.x), [5.0, 0.0], atol=1e-3)
+    assert mode.factor() is not None
+
+
 def test_many_climbers_come_near_the_top_from_afar_and_stay_inside():
     def half(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         values, gradients = normal(x)

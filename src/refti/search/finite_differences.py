@@ -70,6 +70,23 @@ def find_mode_by_values(evaluate: ValueAndGradient, start: np.ndarray) -> tuple[
     return Mode(origin, value, matrix, float(unlike)), spread
 
 
+def find_spread(evaluate: ValueAndGradient, x: np.ndarray, value: float) -> np.ndarray:
+    """A factor of about the spread about a top, by how far the density reaches from it.
+
+    Its columns are as long as the density takes to fall by half a nat. They are turned from the
+    parameters' own axes only where these go together.
+    """
+    spread = np.diag(_half_nat_reach(evaluate, x, value, np.eye(len(x))))
+    curvature = _curvature(evaluate, x, value, spread, 1.0)
+    if not np.isfinite(curvature).all():
+        return spread
+    along = np.diag(curvature)
+    if np.abs(curvature - np.diag(along)).max() <= TUNING.aslant * np.abs(along).max():
+        return spread
+    spread = spread @ _whitening_factor(curvature)
+    return spread * _half_nat_reach(evaluate, x, value, spread)
+
+
 def _half_nat_reach(
     evaluate: ValueAndGradient, x: np.ndarray, value: float, factor: np.ndarray
 ) -> np.ndarray:

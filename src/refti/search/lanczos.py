@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from refti.search.tuning import LARGE as TUNING
+from refti.search.large_tuning import LARGE as TUNING
 
 
 def extreme_directions(

@@ -12,9 +12,10 @@ from refti.factors.tuning import TUNING as FACTORS
 from refti.models.model import ValueAndGradient
 from refti.search.climb import climb
 from refti.search.lanczos import extreme_directions
+from refti.search.large_tuning import LARGE
 from refti.search.mode import Mode, find_mode
 from refti.search.sparsity import Precision, Products, find_precision
-from refti.search.tuning import LARGE, TUNING
+from refti.search.tuning import TUNING
 
 
 @dataclass(frozen=True, eq=False)

@@ -92,17 +92,40 @@ def find_mode(evaluate: ValueAndGradient, start: np.ndarray) -> Mode:
     """The mode uphill of a start.
 
     A climb that ends where the density has no curvature may have been led astray by that of the
-    way there, so it is begun anew for as long as it then comes higher. A cusp stays one.
+    way there, so it is begun anew for as long as it then comes higher, beside it if it is a saddle.
+    A cusp stays one.
     """
     mode = _climb_whitened(evaluate, start)
     for _ in range(TUNING.fresh_climbs):
         if mode.factor() is not None:
             break
-        again = _climb_whitened(evaluate, mode.x)
+        again = _climb_whitened(evaluate, _off_a_saddle(evaluate, mode))
         if not again.log_density > mode.log_density + TUNING.higher:
             break
         mode = again
     return mode
+
+
+def _off_a_saddle(evaluate: ValueAndGradient, mode: Mode) -> np.ndarray:
+    """The highest point found beside a saddle, such as the middle between two alike modes.
+
+    The end of the climb itself where it is none.
+    """
+    if not (mode.is_smooth and np.isfinite(mode.hessian).all()):
+        return mode.x
+    bends, away = np.linalg.eigvalsh(mode.hessian), _whitening_factor(mode.hessian)
+    rising = away[:, bends > TUNING.flat_bend * np.abs(bends).max()].T
+    if len(rising) == 0:
+        return mode.x
+    _, gradient = evaluate(mode.x[None])
+    if not np.linalg.norm(gradient[0] @ away) < TUNING.off_a_top:
+        return mode.x
+    steps = np.array(TUNING.off_a_saddle)[:, None, None] * rising
+    beside = np.concatenate([steps, -steps]).reshape(-1, len(mode.x)) + mode.x
+    values, _ = evaluate(beside)
+    values = np.where(np.isfinite(values), values, -np.inf)
+    best = int(np.argmax(values))
+    return np.asarray(beside[best] if values[best] > mode.log_density else mode.x)
 
 
 def _climb_whitened(evaluate: ValueAndGradient, start: np.ndarray) -> Mode:

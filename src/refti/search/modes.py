@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from refti.factors.factor import Factor
@@ -9,14 +11,16 @@ from refti.models.model import ValueAndGradient
 from refti.models.space import Space
 from refti.search.known_peaks import KnownPeaks, OneForAll
 from refti.search.large_mode import LargeMode, find_any_mode
+from refti.search.large_tuning import LARGE
 from refti.search.mode import Mode
 from refti.search.ongoing import Ongoing
 from refti.search.orbits import Orbits
 from refti.search.peaks import Modes, pick_near_starts
 from refti.search.power import narrowest_found, wanderers_for
+from refti.search.rounded import cost_of_rounding, round_off
 from refti.search.scan import Values, scan
 from refti.search.searched import Searched
-from refti.search.tuning import LARGE, TUNING
+from refti.search.tuning import TUNING
 from refti.search.wanderers import Counted, PriorChains, draw_flattened, start_anywhere
 
 
@@ -51,7 +55,8 @@ def find_modes(
     factor = mode.factor()
     counted = Counted(evaluate)
     if factor is None:
-        return Modes(mode, starts, searched=Searched(0, 0, 0, 0))
+        most = max(evaluations, narrow_evaluations)
+        return _find_modes_rounded(evaluate, mode, starts, rng, most)
     is_small = len(mode.x) <= TUNING.curved_peaks
     search = Ongoing(_only(mode, factor), orbits=Orbits(space if is_small else None))
     near = pick_near_starts(starts)
@@ -68,6 +73,30 @@ def find_modes(
         scanned=scanned,
     )
     return _gather(evaluate, mode, search, starts, spent)
+
+
+def _find_modes_rounded(
+    evaluate: ValueAndGradient,
+    mode: Mode | LargeMode,
+    starts: np.ndarray,
+    rng: np.random.Generator,
+    evaluations: int,
+) -> Modes:
+    """The peaks of a density whose highest point has no curvature, searched for as if it had.
+
+    If there is one alone, what is known of it stays what it was: that it has no curvature.
+    """
+    alone, dim = Modes(mode, starts, searched=Searched(0, 0, 0, 0)), len(mode.x)
+    rounded = round_off(evaluate, mode.x, mode.log_density) if dim <= TUNING.curved_peaks else None
+    if rounded is None:
+        return alone
+    cost = cost_of_rounding(dim)
+    begin = np.concatenate([mode.x[None], starts])
+    found = find_modes(rounded, begin, rng, evaluations=evaluations // cost)
+    if found.searched is None:
+        return alone
+    searched = replace(found.searched, evaluations=cost * found.searched.evaluations)
+    return replace(found if found.are_separate else alone, searched=searched)
 
 
 def look_around(

@@ -20,6 +20,7 @@ from refti.search.peaks import (
     keep_inside,
     pick_near_starts,
 )
+from refti.search.rounded import with_rounded_top
 from refti.search.searched import Searched
 from refti.search.tuning import TUNING
 
@@ -42,7 +43,16 @@ def find_modes_by_values(
         mode, spread = find_mode_by_values(evaluate, start)
         return Modes(mode, starts, spread)
 
+    def rounded(found: Modes) -> Modes:
+        assert isinstance(found.mode, Mode)
+        assert found.spread is not None
+        if found.mode.factor() is not None:
+            return found
+        return replace(found, mode=with_rounded_top(evaluate, found.mode, found.spread))
+
     first = find(starts[0])
+    had_no_curvature = first.mode.factor() is None
+    first = rounded(first)
     mode = first.mode
     assert isinstance(mode, Mode)
     factor = mode.factor()
@@ -66,7 +76,10 @@ def find_modes_by_values(
         )
         for hill in climbers
     ]
-    return replace(gather_peaks(evaluate, first, ends, find), searched=searched)
+    found = gather_peaks(evaluate, first, ends, lambda start: rounded(find(start)))
+    if had_no_curvature and not found.are_separate:
+        found = find(found.mode.x)
+    return replace(found, searched=searched)
 
 
 def _climbers_elsewhere(

@@ -8,8 +8,9 @@ import numpy as np
 from refti.errors import ModelError
 from refti.models.model import Model, ValueAndGradient
 from refti.search.large_mode import LargeMode
+from refti.search.large_tuning import LARGE
 from refti.search.mode import Mode
-from refti.search.tuning import LARGE, TUNING
+from refti.search.tuning import TUNING
 
 
 def require_proper(

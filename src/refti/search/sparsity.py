@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from refti.models.model import ValueAndGradient
-from refti.search.tuning import LARGE as TUNING
+from refti.search.large_tuning import LARGE as TUNING
 
 
 class Precision(NamedTuple):
