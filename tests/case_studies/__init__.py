@@ -88,4 +88,9 @@ STUDIES = (
     Study("returns", "bounds that depend on parameters", "posteriordb garch11"),
     Study("seeds", "random effects on logits", "BUGS and posteriordb seeds"),
     Study("coin", "no parameters at all: a point null", "bridgesampling, null models"),
+    Study(
+        "moving_average",
+        "errors that explode on one side, in canyons that hold nothing",
+        "posteriordb arma11",
+    ),
 )

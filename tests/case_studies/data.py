@@ -196,6 +196,13 @@ def returns(rng: np.random.Generator) -> dict[str, Any]:
     return {"T": 200, "y": y, "sigma1": 1.2}
 
 
+def moving_average(rng: np.random.Generator) -> dict[str, Any]:
+    y, errors = np.zeros(80), 0.5 * rng.normal(size=80)
+    for t in range(1, 80):
+        y[t] = 0.4 + 0.6 * y[t - 1] + 0.3 * errors[t - 1] + errors[t]
+    return {"T": 80, "y": y}
+
+
 def seeds(rng: np.random.Generator) -> dict[str, Any]:
     x1, x2 = (
         np.repeat([0.0, 0.0, 1.0, 1.0], [5, 6, 5, 5]),
@@ -248,6 +255,7 @@ STUDIES = (
     returns,
     seeds,
     coin,
+    moving_average,
 )
 
 

@@ -148,6 +148,22 @@ def returns(data: dict[str, Any]) -> Exact:
     return importance(log_density, np.array([0.4, -0.7, -1.0, 0.0]), count=10_000)
 
 
+def moving_average(data: dict[str, Any]) -> Exact:
+    """Importance sampling in four dimensions, a half-Cauchy scale that is not doubled."""
+    y = data["y"]
+
+    def log_density(x: np.ndarray) -> float:
+        mu, phi, theta, sigma = *x[:3], np.exp(x[3])
+        errors = [y[0] - mu - phi * mu]
+        for before, now in pairwise(y):
+            errors.append(now - mu - phi * before - theta * errors[-1])
+        prior = stats.norm.logpdf(x[:3], 0, [10, 2, 2]).sum() + stats.cauchy.logpdf(sigma, 0, 2.5)
+        total = stats.norm.logpdf(errors, 0, sigma).sum() + prior + x[3]
+        return float(total) if np.isfinite(total) else -np.inf
+
+    return importance(log_density, np.array([0.4, 0.6, 0.3, -0.7]), count=10_000)
+
+
 def turtles(data: dict[str, Any]) -> Exact:
     """Clutches integrated out by Gauss-Hermite quadrature, three others by importance sampling."""
     sign, x = 2 * np.array(data["y"]) - 1, np.array(data["x"])
@@ -285,6 +301,7 @@ EXACT: dict[str, Callable[[dict[str, Any]], Exact]] = {
         slopes,
         dogs,
         returns,
+        moving_average,
         turtles,
         seeds,
         falcons,

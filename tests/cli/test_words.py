@@ -64,6 +64,7 @@ def test_notes_on_a_model_are_printed(capsys: pytest.CaptureFixture[str]):
 
 PRECISE = at_most("target error", 0.04, 0.05, "raise kept=")
 IMPRECISE = at_most("target error", 0.06, 0.05, "raise max_evaluations= or kept=")
+WITHOUT_ERROR = at_most("target error", float("inf"), 0.05, "raise max_evaluations=")
 WRONG = at_most("convergence", 1.2, 1.03, "the chains disagree; sample longer (warmup=)")
 UNFINISHED = at_most("finished", 1.0, 0.0, "the run was ended early: it was interrupted")
 
@@ -79,6 +80,7 @@ class TestVerdict:
             ((IMPRECISE, UNFINISHED), "stopped early"),
             ((PRECISE, UNFINISHED), "stopped early"),
             ((PRECISE, WRONG), "not trusted"),
+            ((WITHOUT_ERROR,), "not trusted"),
             ((IMPRECISE, WRONG, UNFINISHED), "not trusted"),
         ],
     )

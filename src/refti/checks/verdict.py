@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from enum import Enum
+from math import isfinite
 
 from refti.checks.check import Check
 
@@ -40,8 +41,11 @@ _CELLS = {
 
 def verdict_of(checks: Iterable[Check]) -> Verdict:
     """The verdict of checks: the worst that those that failed say."""
+    checks = list(checks)
     failed = {check.name for check in checks if not check.ok}
-    if failed - {PRECISION, END}:
+    # An error that is not finite says nothing of the number, which may be anything.
+    has_error = all(isfinite(check.value) for check in checks if check.name == PRECISION)
+    if failed - {PRECISION, END} or not has_error:
         return Verdict.NOT_TRUSTED
     if END in failed:
         return Verdict.STOPPED_EARLY

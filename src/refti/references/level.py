@@ -20,6 +20,11 @@ class LevelTuning:
     """Numbers of a reference's height."""
 
     draws: int = tuned(32, "draws whose log density sets the level; any level will do")
+    astray: float = tuned(
+        1e6,
+        "nats by which their mean may lie below their median; further down a few draws took it "
+        "along, and it would cost the digits of what is held against it",
+    )
 
 
 TUNING = LevelTuning()
@@ -33,8 +38,14 @@ def match_level(reference: Normalised, inputs: FitInputs) -> Normalised:
     heights, _ = inputs.evaluate(draws[:: -(-len(draws) // TUNING.draws)])
     heights = heights[np.isfinite(heights)]
     entropy = 0.5 * dim * (1 + np.log(2 * np.pi)) + np.log(draws.std(axis=0)).sum()
-    level = float(heights.mean() + entropy) if len(heights) else 0.0
+    level = float(_middle(heights) + entropy) if len(heights) else 0.0
     return replace(reference, log_z=np.asarray(level))
+
+
+def _middle(heights: np.ndarray) -> float:
+    """Their mean, or their median where some are so low that the mean tells nothing."""
+    mean, median = float(heights.mean()), float(np.median(heights))
+    return mean if median - mean < TUNING.astray else median
 
 
 def height_at(evaluate: ValueAndGradient, x: np.ndarray) -> float:

@@ -55,8 +55,37 @@ def add_new_peaks(
         x, height = climb(evaluate, climbed.x[index], factor=factor, iterations=steps)
         if dim > TUNING.curved_peaks and not _is_level(evaluate, x, factor):
             continue  # still on its way, which may be long: no peak yet
-        known = with_top(evaluate, known, *_top_of(evaluate, x, height, factor))
+        top = _top_of(evaluate, x, height, factor)
+        if (
+            dim > TUNING.curved_peaks
+            or np.isfinite(top[2]).all()
+            or _holds_mass(evaluate, known, x, height)
+        ):
+            known = with_top(evaluate, known, *top)
     return known, tried
+
+
+def _holds_mass(
+    evaluate: ValueAndGradient, known: KnownPeaks, x: np.ndarray, height: float
+) -> bool:
+    """Whether the end of a climb without a curvature may hold some of the evidence.
+
+    A climb also ends in a canyon that is too narrow and too bent to be climbed on, as where the
+    errors of a time series would explode but for a fine balance of all parameters. Its mass is no
+    larger than if it were as wide as the highest peak but for the direction in which it is
+    narrowest. A cusp falls as fast only where it holds as little.
+    """
+    highest = int(np.argmax(known.heights))
+    columns = np.asarray(known.factors[highest]).T
+    least = known.heights[highest] + TUNING.least_log_share
+    for width in TUNING.narrow_widths:
+        if height + np.log(width) >= least:
+            continue
+        ends, _ = evaluate(np.concatenate([x + width * columns, x - width * columns]))
+        sides = np.where(np.isfinite(ends), ends, -np.inf).reshape(2, len(columns))
+        if (height - sides.max(axis=0)).max() > TUNING.narrow_fall:
+            return False
+    return True
 
 
 def _is_level(evaluate: ValueAndGradient, x: np.ndarray, factor: np.ndarray | Factor) -> bool:

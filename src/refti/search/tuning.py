@@ -249,6 +249,11 @@ class SearchTuning:
     least_log_share: float = tuned(
         -14.0, "log of the mass of a peak, by curvature, over the largest, below which it is none"
     )
+    narrow_widths: tuple[float, ...] = tuned(
+        (1.0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8),
+        "spreads of the highest peak, at which the end of a climb without a curvature is tried …",
+    )
+    narrow_fall: float = tuned(1.0, "… and nats by which the density falls beyond its width")
     telling_log_share: float = tuned(
         -7.0, "the same, above which a new peak tells that there may be more"
     )
