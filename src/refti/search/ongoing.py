@@ -11,7 +11,7 @@ from refti.search.climb import climb, climb_together
 from refti.search.known_peaks import KnownPeaks, OneForAll
 from refti.search.new_peaks import add_new_peaks
 from refti.search.orbits import Orbits
-from refti.search.power import narrowest_found, share_uphill
+from refti.search.power import narrowest_found
 from refti.search.ridge_path import is_joined
 from refti.search.tuning import TUNING
 from refti.search.wanderers import Starts
@@ -92,35 +92,18 @@ class Ongoing:
     def may_be_narrower(self) -> bool:
         """Whether the modes found are of widths down to what can be found, so that more are likely.
 
-        One more would be narrower than the narrowest by as much as that one is than the next, and
-        hardly any would have come to it.
+        One more would be narrower than the narrowest by as much as that one is than the next.
         Where wanderers also set out from the prior, how they found the modes tells more.
         """
         if self.from_prior or self.knows_prior:
             return False
         kept = np.setdiff1d(self._telling(), self.broad)
-        kept = kept[self.known.is_curved[kept]]
-        if len(kept) < TUNING.modes_in_a_row:
+        widths = np.sort(self.known.widths[kept[self.known.is_curved[kept]]])
+        if len(widths) < TUNING.modes_in_a_row:
             return False
-        widths, dim = self.known.widths[kept], self.known.x.shape[1]
-        relative = float(widths.min() / widths.max())
-        narrower = relative ** (len(kept) / (len(kept) - 1))
-        least = narrowest_found(self.told, dim)
-        if least is not None and narrower >= least:
-            return False
-        return self._would_meet(int(kept[np.argmin(widths)]), relative, narrower) < TUNING.rare
-
-    def _would_meet(self, peak: int, width: float, narrower: float) -> float:
-        """How many would have come to a narrower mode than this one, by how many came to it.
-
-        Of the narrowest of many, one more is hardly narrower, and was met often if that one was.
-        """
-        dim, orbit = self.known.x.shape[1], self.orbits.of(peak)
-        share = share_uphill(width, dim) if width < 1 else 0.0
-        if share == 0:
-            return 0.0
-        came = (met.sum() for at, met in self.strangers.items() if self.orbits.of(at) == orbit)
-        return float(sum(came)) * share_uphill(narrower, dim) / share
+        relative = widths[0] / widths[-1]
+        least = narrowest_found(self.told, self.known.x.shape[1])
+        return least is None or bool(relative ** (len(widths) / (len(widths) - 1)) < least)
 
     @property
     def reach_shares(self) -> np.ndarray:
