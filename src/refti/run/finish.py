@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -14,7 +13,6 @@ from refti.checks.check import Check
 from refti.checks.ended import Ended
 from refti.checks.of_draws import SAMPLE_LONGER
 from refti.checks.of_run import (
-    check_missing_tail,
     check_modes,
     check_peak,
     check_prior_reach,
@@ -31,7 +29,6 @@ from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import RungSummary, summarise_rungs
 from refti.run.conclude import Conclusion, shares_of
 from refti.run.groups import Groups
-from refti.run.missing_tail import find_missing_tail
 from refti.run.origins import origin_of
 from refti.run.pilot import Peak
 from refti.run.prior_reach import find_prior_reach
@@ -39,17 +36,20 @@ from refti.run.problem import Problem
 from refti.run.rounding import check_bounds
 from refti.run.rounds import RunState, evaluations_wanted, is_beyond_budget
 from refti.sampling.leg_sample import LegSample
-from refti.sampling.metering import Meter, OutOfBudgetError
+from refti.sampling.metering import Meter
 from refti.search.large_mode import LargeMode
 
 
-def check_run(state: RunState, stopped: float, meter: Meter) -> list[Check]:
+def check_run(
+    state: RunState, stopped: float, meter: Meter, missing_tail: Sequence[Check] = ()
+) -> list[Check]:
     """The checks that need more than the draws.
 
     Args:
         state: the last one.
         stopped: the share of evaluations on the path that took too long and were given up.
         meter: of the run.
+        missing_tail: the check of what the draws miss in the tails, if it was looked for.
     """
     problem, pilot = state.problem, state.plan.pilot
     checks = [check_modes(pilot.modes.count, pilot.chains)]
@@ -67,10 +67,7 @@ def check_run(state: RunState, stopped: float, meter: Meter) -> list[Check]:
     if not isinstance(state.plan.path.legs[-1].start, Student):  # whose own draws get there
         apart = pilot.on_separate_modes and problem.way is None
         checks.append(check_tails(_heaviest(points, pilot.modes.peaks if apart else None)))
-    if not pilot.on_separate_modes:  # between which a line has gaps and peaks of its own
-        # A run without the budget for it is not trusted anyway, or has next to nothing left.
-        with suppress(OutOfBudgetError):
-            checks.append(check_missing_tail(*find_missing_tail(problem.model, points, meter)))
+    checks += missing_tail
     own = problem.own_points(points)
     checks += _check_prior_reach(state, own, meter)
     checks.append(check_bounds(problem.given[0], own, meter))

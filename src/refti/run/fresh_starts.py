@@ -19,7 +19,6 @@ from refti.sampling.engine import Engine
 from refti.sampling.exact_start import exact_draws
 from refti.sampling.ladder_building import keep_inside
 from refti.sampling.leg import LegState
-from refti.sampling.metering import OutOfBudgetError
 from refti.sampling.rung import advance, move_chains
 from refti.sampling.streams import KeyStream
 
@@ -27,12 +26,9 @@ from refti.sampling.streams import KeyStream
 def compare_fresh_starts(state: RunState, engine: Engine) -> list[Check]:
     """The check that fresh chains come to where the run's are; none where that is known already."""
     leg = state.legs[-1]
-    if state.ended is not None or not leg.exact or is_mixed(leg):
+    if not leg.exact or is_mixed(leg):
         return []
-    try:
-        fresh = _draw_fresh(leg, engine)
-    except (OutOfBudgetError, KeyboardInterrupt):  # may not cost the result that is there already
-        return []
+    fresh = _draw_fresh(leg, engine)
     return [check_fresh_starts(_disagreement(fresh, _last_draws(leg, fresh.shape[1])))]
 
 

@@ -63,12 +63,15 @@ def search_beyond(
     to it by themselves it does not count as a part, and is searched about once.
     """
     evaluate = end.evaluate_by(engine)
+    # What is broad about a ridge that winds is more of the ridge, with ever new bumps.
+    winds = modes.searched is not None and modes.searched.on_ridges > 0
     rng = engine.generator(GeneratorStream.BROAD_PARTS, int(1 - end.lam), turn)
     part = find_broad_part(evaluate, modes, chains, rng)
     if part is not None:
-        found = _search_about(problem, end, modes, part, engine, turn)
-        return with_broad_part(found, part)
-    if modes.searched is not None and modes.searched.about_broad:
+        if part.is_like_density and not winds:
+            modes = _search_about(problem, end, modes, part, engine, turn)
+        return with_broad_part(modes, part)
+    if winds or (modes.searched is not None and modes.searched.about_broad):
         return modes
     part = part_of_draws(evaluate, modes, chains, rng)
     if part is None:

@@ -24,8 +24,8 @@ from refti.run.choose_coordinates import choose_coordinates
 from refti.run.choose_kernel import choose_kernel, is_cut_up
 from refti.run.counts import Counting, spent_before
 from refti.run.finish import build_result, check_run, told_by_models
-from refti.run.fresh_starts import compare_fresh_starts
 from refti.run.groups import gather_groups
+from refti.run.last_looks import take_last_looks
 from refti.run.more_draws import draw_posterior
 from refti.run.pilot import find_posterior
 from refti.run.plan import make_plan
@@ -38,7 +38,6 @@ from refti.run.spread_blocks import spreading
 from refti.run.stages import StageClock, plain_stages
 from refti.run.store.kept_run import open_run
 from refti.run.store.memory import NoStore, StoreMemory
-from refti.run.unreached_mass import check_beyond_peaks
 from refti.run.witness import second_estimate
 from refti.sampling.engine import Engine, open_engine
 from refti.sampling.kernels.registry import KERNELS
@@ -93,10 +92,12 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
         state = run_rounds(replace(state, usage=meter.spent), engine)
         counting.sampled()
         clock.begin("checking")
+        looks = take_last_looks(state, engine)
+        if looks.ended is not state.ended:
+            state = replace(state, ended=looks.ended)
         drawn = draw_posterior(state, engine)
-        fresh = [*compare_fresh_starts(state, engine), *check_beyond_peaks(state, engine)]
         reference = draw_reference(state, engine)
-    checks = [*fresh, *check_run(state, counting.stopped_share, meter)]
+    checks = check_run(state, counting.stopped_share, meter, looks.missing_tail)
     points = seen.own_points(state.conclusion.samples[-1].end_points)
     memory.probe(points)
     groups = gather_groups(problem.given[0], seen.own_points(drawn), meter)
@@ -110,7 +111,12 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
     found |= {"stages": plain_stages(stages), "ended": None if ended is None else ended.value}
     return build_result(
         state,
-        checks=[check_end(ended, spent_budget(settings, meter)), *checks, *beside.checks],
+        checks=[
+            check_end(ended, spent_budget(settings, meter)),
+            *looks.checks,
+            *checks,
+            *beside.checks,
+        ],
         groups=groups,
         cost=replace(meter.spent, stages=stages, import_seconds=seconds_importing()),
         found=found,

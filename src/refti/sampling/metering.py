@@ -47,6 +47,7 @@ class Meter:
 
     def reserve(self, densities: int) -> None:
         """Counts densities before they are evaluated; raises if the budget has no room for them."""
+        end_if_asked()
         root, cost = self._root, Cost(0, densities, 0.0, 0.0, 0)
         with root._lock:
             if root.spent.evaluations + densities > self.budget.evaluations or root.exhausted:

@@ -27,6 +27,15 @@ class BroadPart(NamedTuple):
     log_mass: float
     effective: float  # of the draws of the Gaussian by which its mass was weighed
 
+    @property
+    def is_like_density(self) -> bool:
+        """Whether the density out there is about that Gaussian.
+
+        A search that sets out from the middle of a ring or a spiral only finds ever more of its
+        own bumps.
+        """
+        return self.effective > TUNING.like_draws * TUNING.draws
+
 
 def find_broad_part(
     evaluate: ValueAndGradient, modes: Modes, chains: np.ndarray, rng: np.random.Generator
@@ -66,15 +75,17 @@ def part_of_draws(
     if len(far) < max(TUNING.far_draws * len(rows), 2 * dim, TUNING.fewest_effective):
         return None
     middle = np.median(far, axis=0)
-    scales = np.maximum(np.median(np.abs(far - middle), axis=0), 1e-300)
+    scales = np.median(np.abs(far - middle), axis=0)
+    if not (np.isfinite(scales) & (scales > 0)).all():  # chains that do not move tell nothing
+        return None
     distances = np.linalg.norm((far - middle) / scales, axis=1)
     inner = far[distances <= np.quantile(distances, 1 - TUNING.trimmed)]
     mean, factor = _moments(inner, np.zeros(len(inner)))
     there = inner[rng.integers(len(inner))]
     first = [(mean, factor), *_parabola_through(evaluate, there, factor)]
     parts = (_fit_part(evaluate, modes, *one, rng) for one in first)
-    alone = BroadPart(mean, factor, float(modes.log_masses.max()), 0.0)
-    return max((part for part in parts if part is not None), key=_weight, default=alone)
+    part = max((part for part in parts if part is not None), key=_weight, default=None)
+    return part if part is not None and part.is_like_density else None
 
 
 def _weight(part: BroadPart) -> float:

@@ -249,4 +249,5 @@ def record_of(search: Ongoing, spent: int) -> Searched:
         narrowest=narrowest_found(search.told, known.x.shape[1]),
         dim=known.x.shape[1] if isinstance(known.factors, OneForAll) else None,
         relabelled=search.orbits.sentence,
+        on_ridges=search.on_ridges,
     )

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from refti.models.model import ValueAndGradient
-from refti.search.climb import climb_together
-from refti.search.known_peaks import KnownPeaks
+from refti.search.climb import climb, climb_together
+from refti.search.known_peaks import KnownPeaks, OneForAll
 from refti.search.new_peaks import add_new_peaks
 from refti.search.orbits import Orbits
 from refti.search.power import narrowest_found
+from refti.search.ridge_path import is_joined
 from refti.search.tuning import TUNING
 from refti.search.wanderers import Starts
 
@@ -36,6 +37,8 @@ class Ongoing:
     outside: int = 0  # wanderers that set out from outside the support, which is uphill to nothing
     lost: int = 0
     long_climbs: int = 0
+    on_ridges: int = 0  # peaks that were joined to another
+    ridge_searches: int = 0  # peaks for which a ridge to another was looked for
 
     @property
     def arrived(self) -> int:
@@ -140,10 +143,12 @@ class Ongoing:
             iterations=TUNING.ascent_steps,
             arrived=self.known.recognise,
         )
+        before = len(self.known)
         self.known, tried = add_new_peaks(
             evaluate, self.known, climbed, TUNING.long_climbs - self.long_climbs
         )
         self.long_climbs += tried
+        self._join_ridges(evaluate, before)
         at = climbed.arrived
         away = at < 0
         at[away] = self.known.recognise(
@@ -158,6 +163,52 @@ class Ongoing:
         lost = int(np.sum(at < 0)) - outside
         self.outside, self.lost = self.outside + outside, self.lost + lost
         return len(starts.x) - lost
+
+    def _join_ridges(self, evaluate: ValueAndGradient, before: int) -> None:
+        """Joins those of the peaks after so many that lie on one ridge with one before.
+
+        They stay peaks, where chains may begin, but tell of no others that would be missed.
+        """
+        if isinstance(self.known.factors, OneForAll):
+            return
+        for peak in range(max(before, self.given), len(self.known)):
+            if self.ridge_searches >= TUNING.ridge_searches or self.known.belongs_to[peak] != peak:
+                continue
+            self.ridge_searches += 1
+            joined = self._on_one_ridge(evaluate, peak)
+            self.on_ridges += bool(joined)
+            for other in joined:
+                self.orbits.join(other, peak)
+
+    def _on_one_ridge(self, evaluate: ValueAndGradient, peak: int) -> list[int]:
+        """The peaks to which a ridge leads from one, or that the way up from there leads to."""
+        assert not isinstance(self.known.factors, OneForAll)
+        x, factor = self.known.x[peak], self.known.factors[peak]
+        near = self.known.nearest(x, TUNING.ridge_neighbours + 1)
+        near = near[(near != peak) & ~np.isin(near, self.broad)]
+        scales = [self._scales_of(peak, int(other)) for other in near]
+        joined = [
+            int(other)
+            for other, s in zip(near, scales, strict=True)
+            if is_joined(evaluate, x, self.known.x[other], s)
+        ]
+        if joined:
+            return joined
+        # Not quite a top may be a bend of a ridge, where short climbs end.
+        top, height = climb(evaluate, x, factor=factor, iterations=TUNING.climb_iterations)
+        if height < self.known.heights[peak] + TUNING.least_gain:
+            return []
+        (above,) = self.known.nearest(top, 1)
+        scales_above = self._scales_of(peak, int(above))
+        is_there = above != peak and is_joined(evaluate, top, self.known.x[above], scales_above)
+        return [int(above)] if is_there else []
+
+    def _scales_of(self, one: int, other: int) -> np.ndarray:
+        """The widths [dim] of two peaks along the coordinates, those of both together."""
+        assert not isinstance(self.known.factors, OneForAll)
+        return np.asarray(
+            np.sqrt(np.mean(np.sum(self.known.factors[[one, other]] ** 2, axis=2), axis=0))
+        )
 
     def meet(self, came_to: np.ndarray, about: np.ndarray, reaches: np.ndarray) -> None:
         """Notes at which peaks[n] those came out that set out about others, from which reach."""

@@ -1,4 +1,4 @@
-"""Orbits: modes that are images of each other under renumberings, found and made complete."""
+"""Orbits: modes that count as one: images of each other under renumberings, bumps of one ridge."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from refti.search.tuning import TUNING
 
 @dataclass
 class Orbits:
-    """Which known peaks are images of each other.
+    """Which known peaks are images of each other, or bumps of one ridge, and so count as one.
 
     Attributes:
         space: the parameters of the density; None where nothing is known of them.
@@ -33,11 +33,11 @@ class Orbits:
     _tried_at: int = 1  # modes known when renumberings were last looked for
 
     def of(self, peak: int) -> int:
-        """The number of the peak that stands for all images of a peak."""
+        """The number of the peak that stands for all that count as one with a peak."""
         return self._of.get(int(peak), int(peak))
 
     def first_ones(self, peaks: np.ndarray) -> np.ndarray:
-        """Those of some peaks that come first among their own images."""
+        """Those of some peaks that come first among those that count as one."""
         _, first = np.unique([self.of(peak) for peak in peaks], return_index=True)
         return np.asarray(peaks[np.sort(first)])
 
@@ -71,15 +71,16 @@ class Orbits:
             known = with_top(evaluate, known, x, height, factor)
             here = before if len(known) > before else _nearest(known, x)
             self.added += len(known) - before
-            self._join(int(known.belongs_to[here]), peak)
+            image = int(known.belongs_to[here])
+            self.join(image, peak)
+            self._whole |= {image, peak}
         return known
 
-    def _join(self, one: int, other: int) -> None:
-        """Makes one orbit of those of two peaks."""
+    def join(self, one: int, other: int) -> None:
+        """Makes one orbit of those of two peaks: images of each other, or bumps of one ridge."""
         first, second = sorted((self.of(one), self.of(other)))
         self._of |= {peak: first for peak, of in self._of.items() if of == second}
         self._of[one] = self._of[other] = self._of[second] = first
-        self._whole |= {one, other}
 
     @property
     def sentence(self) -> str:

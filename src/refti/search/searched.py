@@ -39,6 +39,7 @@ class Searched:
         scanned: points beside the wanderers since the last new mode at which the bare value told
             that they lie on the slope of a known one.
         scanned_near: such points of the density itself, not flattened: what lies within a hump.
+        on_ridges: peaks that count as one with another, as a ridge leads from one to the other.
         about_broad: whether wanderers set out again about a part of the density that is far
             broader than its peaks, so that what is stated is in its spreads.
     """
@@ -56,6 +57,7 @@ class Searched:
     relabelled: str = ""
     scanned: int = 0
     scanned_near: int = 0
+    on_ridges: int = 0
     about_broad: bool = False
 
     @property

@@ -41,7 +41,11 @@ class BroadTuning:
         5.0, "spreads of every peak, for each root of a dimension, off which a draw is far out"
     )
     far_draws: float = tuned(
-        0.1, "of all draws far out, for climbs to set out again from about where these are"
+        0.1, "of all draws far out, for climbs to set out again from about where these are …"
+    )
+    like_draws: float = tuned(
+        0.25,
+        "… if this share of the draws of a Gaussian there counts: else it is a ring or a spiral",
     )
     trimmed: float = tuned(0.1, "of those, the furthest, without which their spread is taken")
     powers: tuple[float, ...] = tuned(

@@ -74,6 +74,12 @@ class SearchTuning:
     )
     most_halvings: int = tuned(40, "of a spread that the density does not reach to")
 
+    ridge_turns: int = tuned(5, "times that a way along a ridge is halved where it dips")
+    ridge_nodes: int = tuned(24, "most points that such a way is bent at")
+    ridge_points: int = tuned(6, "points between two of them where it is looked for a dip")
+    ridge_steps: int = tuned(40, "of a climb from a middle up to the ridge")
+    ridge_neighbours: int = tuned(4, "nearest peaks to which a new one may be joined by a ridge")
+    ridge_searches: int = tuned(60, "most new peaks of a search for which that is looked at")
     ridge_depths: tuple[float, float, float] = tuned(
         (4.0, 7.0, 10.0), "spreads of the draws at which the mass across a ridge is looked at"
     )

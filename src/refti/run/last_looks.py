@@ -1,0 +1,74 @@
+"""Last looks: what is looked at once the estimate is there, before it may be trusted.
+
+A look that was cut short, by the end of the budget or by an interruption, tells nothing. So it
+counts as one that failed, and the run as one that ended before its time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+from refti.checks.check import Check
+from refti.checks.ended import Ended
+from refti.checks.of_run import check_fresh_starts, check_missing_tail, check_unreached_mass
+from refti.run.budget import spent_budget
+from refti.run.fresh_starts import compare_fresh_starts
+from refti.run.missing_tail import find_missing_tail
+from refti.run.rounds import RunState
+from refti.run.unreached_mass import check_beyond_peaks
+from refti.sampling.engine import Engine
+from refti.sampling.metering import OutOfBudgetError
+
+
+class LastLooks(NamedTuple):
+    """What the looks told, and whether the run ended before its time, in one of them or before."""
+
+    checks: list[Check]
+    missing_tail: list[Check]  # apart, as it stands with the other checks of tails
+    ended: Ended | None
+
+
+def take_last_looks(state: RunState, engine: Engine) -> LastLooks:
+    """The checks of all looks that the run should have; after one that was cut short, no more.
+
+    A run that has ended already gets none: it is not trusted anyway.
+    """
+    told: dict[str, list[Check]] = {name: [] for name in _LOOKS}
+    ended = state.ended
+    for name, (look, missed) in _LOOKS.items():
+        if ended is not None:
+            break
+        try:
+            told[name] = look(state, engine)
+        except OutOfBudgetError:
+            ended = Ended.OUT_OF_BUDGET
+            why = f"before it was done {spent_budget(state.problem.settings, engine.meter)}"
+            told[name] = [_cut_short(missed, why)]
+        except KeyboardInterrupt:
+            ended = Ended.INTERRUPTED
+            why = "the run was interrupted; run it again, with the same store= if it had one"
+            told[name] = [_cut_short(missed, why)]
+    return LastLooks(told["fresh starts"] + told["beyond the peaks"], told["missing tail"], ended)
+
+
+def _cut_short(check: Check, why: str) -> Check:
+    """The check of a look that told nothing."""
+    return replace(check, ok=False, advice=f"this look was cut short, so it tells nothing: {why}")
+
+
+def _look_at_tails(state: RunState, engine: Engine) -> list[Check]:
+    """The check of what the draws miss in the tails."""
+    if state.plan.pilot.on_separate_modes:  # between which a line has gaps and peaks of its own
+        return []
+    points = state.conclusion.samples[-1].end_points
+    found = find_missing_tail(state.problem.model, points, engine.meter)
+    return [check_missing_tail(*found)]
+
+
+_LOOKS: dict[str, tuple[Callable[[RunState, Engine], list[Check]], Check]] = {
+    "fresh starts": (compare_fresh_starts, check_fresh_starts(float("nan"))),
+    "beyond the peaks": (check_beyond_peaks, check_unreached_mass(float("nan"))),
+    "missing tail": (_look_at_tails, check_missing_tail(float("nan"), 0.0)),
+}
