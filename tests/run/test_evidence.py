@@ -38,7 +38,7 @@ from targets import (
 )
 
 SMALL = {"warmup": 200, "kept": 250, "ladder": refti.power(6), "progress": False}
-# A search for other modes takes longer than the rest; these have one mode, and others are tests of it.
+# The search for other modes takes longer than the rest, and these have one.
 QUICK = {**SMALL, "search": "quick"}
 TOO_FAR = 4.0
 
