@@ -94,7 +94,7 @@ class TestDensity:
             EXAMPLE / "adjusted_density.json",
             prior=EXAMPLE / "prior.stan",
         )
-        options = {"max_evaluations": 80_000, "check_prior": False, "progress": False}
+        options = {"search": "quick", "check_prior": False, "progress": False}
         refti.evidence(pine, **options)
         result = refti.evidence(other, **options)
         assert result.cost.programs == 0
@@ -194,7 +194,9 @@ class TestEvidence:
         assert abs(result.log_z - radiata.EXACT_LOG_Z["density"]) < 4 * result.error
 
     def test_power_posteriors_start_from_the_prior_program(self, pine: refti.Model):
-        result = refti.evidence(pine, path="power", check_prior=False, progress=False)
+        result = refti.evidence(
+            pine, path="power", search="quick", check_prior=False, progress=False
+        )
         assert abs(result.log_z - radiata.EXACT_LOG_Z["density"]) < 4 * result.error
 
 
