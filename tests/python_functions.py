@@ -46,3 +46,8 @@ def crashes_far_out(x: np.ndarray) -> float:
     if x[0] > 1.5:
         ctypes.string_at(0)
     return normal(x)
+
+
+def bent(x):
+    """A Gaussian that is bent, of arrays of any kind."""
+    return -0.5 * (x[0] / 1.7) ** 2 - 0.5 * (x[1] - 0.3 * x[0] ** 2) ** 2 + 0.4

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import refti
+from python_functions import bent
 from refti.run.store import keeper as keepers
 from refti.run.store.bundles import Bundles
 from refti.run.store.keeper import Keeper
@@ -23,14 +24,6 @@ from refti.run.tuning import StoreTuning
 
 class Killed(BaseException):
     """The end of a process, as far as one can be had without ending it."""
-
-
-def bent(x: Any) -> Any:
-    return -0.5 * (x[0] / 1.7) ** 2 - 0.5 * (x[1] - 0.3 * x[0] ** 2) ** 2 + 0.4
-
-
-def python_bent(x: np.ndarray) -> float:
-    return float(bent(np.asarray(x)))
 
 
 def jumping(x: Any) -> Any:
@@ -62,7 +55,7 @@ CASES: dict[str, Case] = {
         {"path": "power", "witness": True, "search": "quick"},
     ),
     "black box": (
-        lambda: refti.from_callable(python_bent, dim=2),
+        lambda: refti.from_callable(bent, dim=2),
         {"target_error": 0.5, "chains": 4},
     ),
     "slices": (lambda: refti.Model(jumping, dim=2), {"target_error": 0.2, "search": "quick"}),
