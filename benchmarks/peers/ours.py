@@ -33,8 +33,9 @@ def from_stan(problem: Problem, seed: int) -> Answer:
     """The model as a Stan program."""
     from tests.zoo import MODELS
 
-    zoo = MODELS[problem.zoo or ""]
-    return _answer(refti.from_stan(zoo.stan, data=zoo.DATA, progress=False), seed, {})
+    assert problem.data is not None
+    program = MODELS[problem.zoo or ""].stan
+    return _answer(refti.from_stan(program, data=problem.data(), progress=False), seed, {})
 
 
 def _answer(model: refti.Model, seed: int, settings: dict[str, Any]) -> Answer:

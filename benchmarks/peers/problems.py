@@ -7,11 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 import refti
 from benchmarks.peers import known, splits
 from benchmarks.peers.splits import Split
 from refti import suite
 from refti.paper.covid import model as covid
+from refti.paper.covid.cases import south_korea
+from refti.paper.covid.priors import stationary_share
 from refti.paper.radiata import model as radiata
 
 STAN = Path(__file__).parent / "stan"
@@ -110,8 +114,19 @@ def _covid(name: str, dim: int, truth: float, error: float) -> Problem:
         truth,
         error,
         zoo="renewal" if name == "AR(2)" else None,
+        data=_cases if name == "AR(2)" else None,
         minutes=True,
     )
+
+
+def _cases() -> dict[str, Any]:
+    """South Korea's cases, for the zoo's program, which is the model but for R0.
+
+    R0 has a prior and bears on nothing else, so the evidence is the same without it.
+    """
+    counts = south_korea().counts
+    inside = stationary_share(*covid.variant("AR(2)").coefficients)
+    return {"N": len(counts), "y": counts, "log_stationary": float(np.log(inside))}
 
 
 def problems() -> dict[str, Problem]:

@@ -51,7 +51,8 @@ def _split(problem: Problem) -> bool:
 
 
 def _in_pymc(problem: Problem) -> bool:
-    return problem.zoo is not None or problem.data is not None
+    # The zoo has the renewal equation in PyMC with made-up cases only.
+    return problem.data is not None and problem.zoo != "renewal"
 
 
 PROGRAMS = {

@@ -94,6 +94,26 @@ def radon(data: dict[str, Any]) -> Exact:
     return importance(log_density, np.array([-1.0, -0.2]), count=4_000)
 
 
+def slopes(data: dict[str, Any]) -> Exact:
+    """All effects integrated out; three scales and a correlation by importance sampling."""
+    y, group = np.array(data["y"]), np.array(data["group"])
+    design = np.stack([np.ones(len(y)), np.array(data["x"])], axis=1)
+    same = group[:, None] == group[None, :]
+
+    def log_density(u: np.ndarray) -> float:
+        scales, rho = np.exp(u[:3]), np.tanh(u[3])
+        effects = np.array([[1, rho], [rho, 1]]) * np.outer(scales[:2], scales[:2])
+        covariance = 4 * design @ design.T + same * (design @ effects @ design.T)
+        covariance += scales[2] ** 2 * np.eye(len(y))
+        log_det = np.linalg.slogdet(covariance)[1]
+        fit = y @ np.linalg.solve(covariance, y)
+        # LKJ with eta 2 in two dimensions: 3/4 (1 - rho²); the Jacobian of tanh is 1 - rho².
+        prior = -scales.sum() + u[:3].sum() + np.log(0.75) + 2 * np.log1p(-(rho**2))
+        return float(-0.5 * (fit + log_det + len(y) * np.log(2 * np.pi)) + prior)
+
+    return importance(log_density, np.array([-0.2, -1.0, -0.5, 0.0]), count=8_000)
+
+
 def dogs(data: dict[str, Any]) -> Exact:
     """Importance sampling in three dimensions."""
     y = np.array(data["y"])
@@ -262,6 +282,7 @@ EXACT: dict[str, Callable[[dict[str, Any]], Exact]] = {
         schools,
         effects,
         radon,
+        slopes,
         dogs,
         returns,
         turtles,

@@ -253,6 +253,8 @@ class TestDoctor:
         assert found["precision"]["state"] == "works"
         assert str(tmp_path) in found["cache"]["found"]
         assert {"Stan", "PyMC", "flows", "report", "memory", "cores"} <= set(found)
+        assert {found[name]["state"] for name in ("ArviZ", "Dask", "discrete")} == {"works"}
+        assert "a coin was summed out" in found["discrete"]["found"]
 
     def test_it_clears_the_cache(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         from refti.cli import examinations

@@ -251,3 +251,40 @@ def test_improper_priors_are_told_before_anything_is_compiled(monkeypatch: pytes
     """
     with pytest.raises(refti.ModelError, match=r"no prior to a, b.*resid = y - a.*a ~ normal"):
         refti.from_stan(program, {"N": 2, "x": [1, 2], "y": [1, 2]})
+
+
+SPLIT = """
+data { int n; vector[n] y; }
+parameters { real mu; real<lower=0> tau; real<lower=-1, upper=3> shift; }
+model {
+  mu ~ normal(0, 1);
+  tau ~ normal(0, 2);
+  for (i in 1 : n) target += normal_lpdf(y[i] | mu + shift, 1 + tau);
+}
+"""
+
+
+def test_the_prior_of_a_program_is_split_off_and_integrates_to_one():
+    y = np.array([0.3, -1.2, 2.0])
+    model = refti.from_stan(SPLIT, {"n": 3, "y": y}, split_prior=True, progress=False)
+    x = np.random.default_rng(3).normal(size=(5, 3))
+    mu, tau, share = x[:, 0], np.exp(x[:, 1]), 1 / (1 + np.exp(-x[:, 2]))
+    # A half-normal, and a uniform whose density and Jacobian together are those of a logistic.
+    prior = stats.norm.logpdf(mu) + stats.halfnorm.logpdf(tau, 0, 2) + x[:, 1]
+    prior += stats.logistic.logpdf(x[:, 2])
+    assert model.prior_alone().log_densities(x) == pytest.approx(prior, abs=1e-12)
+    middle = mu + 4 * share - 1
+    likelihood = stats.norm.logpdf(y[:, None], middle, 1 + tau).sum(axis=0)
+    # The whole is as the program has it: half of a normal, and a density of 1 between bounds.
+    whole = prior + likelihood - log(2) + log(4)
+    assert model.log_densities(x) == pytest.approx(whole, abs=1e-12)
+
+
+def test_a_prior_that_cannot_be_split_off_is_told_before_anything_is_compiled():
+    program = """
+        data { vector[2] y; }
+        parameters { real mu; vector[1] gone; }
+        model { mu ~ normal(0, 1); append_row(y, gone) ~ normal(mu, 1); }
+    """
+    with pytest.raises(refti.ModelError, match=r"draws gone together with data.*prior="):
+        refti.from_stan(program, {"y": [1.0, 2.0]}, split_prior=True)

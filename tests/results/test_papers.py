@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -16,6 +17,7 @@ class Result:
     log_z: float
     error: float
     trusted: bool = True
+    found: dict[str, Any] = field(default_factory=dict)
 
 
 TABLE = compare(
@@ -53,7 +55,12 @@ def test_latex_has_balanced_braces_escaped_names_and_the_notes():
 
 @pytest.mark.parametrize(
     ("name", "shown"),
-    [("50 % & more", r"50 \% \& more"), ("\\x{y}", r"\textbackslash{}x\{y\}"), ("a\nb", "a?b")],
+    [
+        ("50 % & more", r"50 \% \& more"),
+        ("\\x{y}", r"\textbackslash{}x\{y\}"),
+        ("a\nb", "a?b"),
+        ("--a---b", "-{}-a-{}-{}-b"),
+    ],
 )
 def test_names_in_latex(name: str, shown: str):
     assert escape_latex(name) == shown
@@ -67,3 +74,29 @@ def test_a_probability_next_to_one_has_no_digits():
     table = compare({"near": Result(-100.0, 0.05), "far": Result(-300.0, 0.1)})
     assert r"$> 0.9999$" in table.to_latex()
     assert "| > 0.9999 |" in table.to_markdown()
+
+
+CUT = "bounds cut off `tau_1`: -0.693 nats; say --uniform-priors <keep>"
+NOTED = compare(
+    {
+        "a_1": Result(-1.0, 0.1, found={"notes": [CUT]}),
+        "b": Result(-2.0, 0.1, found={"notes": [CUT, "of b\nalone"]}),
+        "c": Result(-9.0, 0.1, found={"search": None}),
+    }
+)
+
+
+def test_notes_on_models_are_footnotes_of_every_form_each_once():
+    assert str(NOTED).splitlines()[-2:] == [f"a_1, b: {CUT}", "b: of b?alone"]
+    assert NOTED.to_markdown().split("\n\n")[-2:] == [
+        r"a\_1, b: bounds cut off \`tau\_1\`: -0.693 nats; say --uniform-priors \<keep\>",
+        "b: of b?alone",
+    ]
+    below = NOTED.to_latex().partition(r"\end{tabular}")[2]
+    assert r"a\_1, b: bounds cut off \textasciigrave{}tau\_1" in below
+    assert r"say -{}-uniform-priors \textless{}keep\textgreater{}" in below
+    assert below.count("cut off") == 1
+    assert "&lt;keep&gt;" in NOTED._repr_html_()
+    assert "<keep>" not in NOTED._repr_html_()
+    rows = NOTED.to_dict()["rows"]
+    assert [row["notes"] for row in rows] == [[CUT], [CUT, "of b\nalone"], []]

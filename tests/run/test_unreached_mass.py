@@ -7,8 +7,8 @@ import pytest
 
 import refti
 from refti.checks.of_run import check_unreached_mass
-from refti.run import pilot
-from refti.suite import spike_in_slab
+from refti.run import mode_search
+from refti.suite import spike_in_slab, spike_in_slab_and_far
 
 
 def test_both_the_spike_and_the_slab_are_integrated():
@@ -20,8 +20,24 @@ def test_both_the_spike_and_the_slab_are_integrated():
     assert "1 broad part beyond" in result.found["pilot"]
 
 
+def test_a_mode_far_from_the_spike_is_found_from_the_slab():
+    target = spike_in_slab_and_far(5)
+    result = refti.evidence(target.model(), seed=1, search="quick")
+    assert result.trusted, result.reasons
+    assert abs(result.value - target.log_z) < 4 * result.error
+    assert (result.found["modes"], result.found["broad_parts"]) == (2, 1)
+    assert "as the widest part known, 15 of its" in result.found["search"]["sentence"]
+
+
+def test_a_mode_far_from_draws_that_pass_over_a_slab_is_found():
+    """In two dimensions chains pass from the spike to the slab by themselves."""
+    target = spike_in_slab_and_far(2)
+    result = refti.evidence(target.model(), seed=1, search="quick")
+    assert abs(result.value - target.log_z) < 4 * result.error
+
+
 def test_without_the_slab_the_result_is_not_trusted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(pilot, "find_broad_part", lambda *_: None)
+    monkeypatch.setattr(mode_search, "find_broad_part", lambda *_: None)
     target = spike_in_slab(10)
     result = refti.evidence(target.model(), seed=1, search="quick")
     assert result.value < target.log_z - 1

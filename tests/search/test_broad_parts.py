@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from refti.search.broad_parts import find_broad_part, with_broad_part
+from mixtures import Mixture
+from refti.search.broad_parts import (
+    BroadPart,
+    find_broad_part,
+    part_of_draws,
+    with_broad_part,
+)
 from refti.search.mode import Mode
+from refti.search.more_modes import find_more_modes
 from refti.search.peaks import Modes
 from refti.search.shells import find_unreached
 
@@ -109,3 +117,69 @@ def test_no_part_is_fitted_to_a_few_draws_that_happen_to_count():
     for seed in range(20):
         rng = np.random.default_rng(seed)
         assert find_broad_part(apart, modes, on_the_spike(dim, 0.1), rng) is None
+
+
+def on_top(mixture: Mixture, modes: Modes) -> Modes:
+    """The modes with the first as high as the mixture is there."""
+    mode = modes.mode
+    assert isinstance(mode, Mode)
+    height = float(mixture.evaluate(mode.x[None])[0][0])
+    return replace(modes, mode=replace(mode, log_density=height))
+
+
+def slab_and_far(dim: int, away: float) -> Mixture:
+    """A spike of width 0.1, a slab of width 1 about it, and a mode of 0.8 some way off."""
+    means = np.zeros((3, dim))
+    means[2] = away / np.sqrt(dim)
+    scales = np.array([0.1, 1.0, 0.8])[:, None] * np.ones(dim)
+    return Mixture(means, scales, (0.3, 0.4, 0.3))
+
+
+@pytest.mark.parametrize("away", [15.0, 25.0])
+def test_climbs_from_about_a_slab_come_to_a_mode_beyond(away: float):
+    dim = 5
+    mixture = slab_and_far(dim, away)
+    log_z = 0.5 * dim * np.log(2 * np.pi)
+    modes = on_top(mixture, only_mode(dim, 0.1, np.log(0.3) + log_z))
+    rng = np.random.default_rng(0)
+    part = BroadPart(np.zeros(dim), np.eye(dim), np.log(0.4) + log_z, 512.0)
+    found = find_more_modes(mixture.evaluate, modes, part, rng, evaluations=9000)
+    assert len(found.peaks) == 2
+    np.testing.assert_allclose(found.peaks[1], mixture.means[2], atol=1e-2)
+    assert found.log_masses is not None
+    assert found.log_masses[1] == pytest.approx(np.log(0.3) + log_z, abs=0.01)
+    assert found.searched is not None
+    assert found.searched.about_broad
+    assert not found.searched.still_growing
+    # The broad part stays last, for others count the broad ones from the end.
+    both = with_broad_part(found, part)
+    np.testing.assert_array_equal(both.peaks[-1], part.x)
+
+
+def test_a_higher_mode_beyond_comes_first():
+    dim = 3
+    mixture = Mixture(
+        np.array([[0.0] * dim, [0.0] * dim, [7.0] * dim]),
+        np.array([0.1, 1.0, 0.08])[:, None] * np.ones(dim),
+        (0.3, 0.4, 0.3),
+    )
+    log_z = 0.5 * dim * np.log(2 * np.pi)
+    modes = on_top(mixture, only_mode(dim, 0.1, np.log(0.3) + log_z))
+    rng = np.random.default_rng(0)
+    part = BroadPart(np.zeros(dim), np.eye(dim), np.log(0.4) + log_z, 512.0)
+    found = find_more_modes(mixture.evaluate, modes, part, rng, evaluations=9000)
+    np.testing.assert_allclose(found.peaks, mixture.means[[2, 0]], atol=1e-2)
+    np.testing.assert_allclose(found.mode.x, mixture.means[2], atol=1e-3)
+
+
+def test_draws_far_beyond_a_peak_tell_of_what_is_broad_there():
+    dim = 2
+    density = nested([np.full(dim, 0.1), np.full(dim, 1.0)], [0.5, 0.5])
+    modes = only_mode(dim, 0.1, np.log(0.5))
+    stuck = on_the_spike(dim, 0.1)
+    rng = np.random.default_rng(0)
+    assert part_of_draws(density, modes, stuck, rng) is None
+    passing = np.concatenate([stuck[:, ::2], 10 * stuck[:, 1::2]], axis=1)
+    part = part_of_draws(density, modes, passing, rng)
+    assert part is not None
+    np.testing.assert_allclose(part.factor @ part.factor.T, np.eye(dim), atol=0.3)

@@ -260,6 +260,14 @@ def nested(dim: int, middle: float, widths: list[float], weights: list[float]) -
     return normals(many_modes.Normals(means, np.array(widths), np.array(weights)))
 
 
+def spike_in_slab_and_far(target: suite.Target) -> float:
+    direction = np.linspace(1, 2, 5) / np.linalg.norm(np.linspace(1, 2, 5))
+    means = 0.5 + np.outer([0, 0, -25], direction)
+    return normals(many_modes.Normals(means, np.array([1, 0.1, 0.5]), np.array([0.4, 0.3, 0.3])))(
+        target
+    )
+
+
 def needle(dim: int) -> Route:
     off = np.linspace(1, 2, dim)
     means = np.stack([np.full(dim, -0.5), 2 * off / np.linalg.norm(off) - 0.5])
@@ -387,6 +395,7 @@ ROUTES: dict[str, Route] = {
     "needle_5": needle(5),
     "spike_in_slab_5": nested(5, 0.5, [1, 0.1], [0.7, 0.3]),
     "spike_in_slab_20": nested(20, 0.5, [1, 0.1], [0.7, 0.3]),
+    "spike_in_slab_and_far_5": spike_in_slab_and_far,
     "nested_normals_10": nested(10, 0.0, [1, 0.1, 0.01], [0.5, 0.3, 0.2]),
     "change_point": change_point,
     "checkerboard_2": cell_by_cell([CHECKS, CHECKS]),

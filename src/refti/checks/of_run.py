@@ -126,6 +126,26 @@ def check_missing_tail(missing: float, error: float) -> Check:
     )
 
 
+def check_prior_reach(missing: float, error: float, coordinate: str) -> Check:
+    """Whether chains get as far as exact draws of the prior, weighted by the likelihood.
+
+    Args:
+        missing: the share of the mass that lies beyond the chains' last draws of a coordinate, less
+            what they have there themselves.
+        error: the standard error of that.
+        coordinate: its name.
+    """
+    return at_most(
+        "prior draws",
+        missing,
+        max(TUNING.most_beyond_chains, TUNING.most_distance * error),
+        "exact draws of the prior, weighted by the likelihood, lie beyond those of the chains by "
+        f"this share of the whole, above all in {coordinate!r}, so the chains have missed a part "
+        "of the posterior and the evidence is likely too low; reparametrise the model, such as a "
+        "hierarchy non-centred, or sample longer (max_evaluations=)",
+    )
+
+
 def check_fresh_starts(r_hat: float) -> Check:
     """Whether chains begun at draws of the reference came to where the run's chains are."""
     return at_most(

@@ -61,6 +61,26 @@ class CheckTuning:
     most_missing: float = tuned(
         0.01, "share of the mass that draws may lack in a tail, and that many errors of it: 4"
     )
+    information_draws: int = tuned(
+        64, "of the posterior, at which it is seen how much the data tell beyond the prior"
+    )
+    most_information: float = tuned(
+        3.0, "nats of that, beyond which hardly any draw of the prior lies in the posterior"
+    )
+    prior_draws: int = tuned(
+        4_000, "made by the model's language, to see how far the prior reaches"
+    )
+    fewest_prior_draws: float = tuned(
+        400.0, "effective ones, weighted by the likelihood, to tell anything"
+    )
+    most_beyond_chains: float = tuned(
+        0.03,
+        "share of the mass by which such draws may lie beyond the chains', and 4 errors: those of "
+        "18 runs that were right had up to 0.016, of 6 that were 0.1 low 0.02 to 0.07",
+    )
+    reach_tail: float = tuned(
+        0.005, "share of the chains' draws on each side of a coordinate that counts as their last"
+    )
     most_r_hat_of_positions: float = tuned(
         1.08, "of a coordinate of the posterior's draws; delta may agree where positions do not"
     )

@@ -19,6 +19,7 @@ FAMILIES = (
     "diagonal",
     "mixture",
     "laplace_mixture",
+    "broad_mixture",
     "warped",
     "structured_warped",
     "student",

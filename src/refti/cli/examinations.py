@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from refti.cli.findings import Finding, State
+from refti.cli import tried_extras as extras
+from refti.cli.findings import Complaint, Finding, State
 
-STAN_PROGRAM = "parameters { real doctor; }\nmodel { doctor ~ normal(0, 1); }\n"
 LEAST_MEMORY = 2.0  # GB: a Stan program takes about 1.5 to compile
 LARGE_CACHE = 5.0  # GB
 
@@ -48,14 +48,6 @@ class Examination:
             advice = _advice(error, install if self.extra else "")
             return Finding(self.what, State.BROKEN, f"{names} {said}".strip(), advice)
         return Finding(self.what, State.WORKS, "; ".join(part for part in (names, found) if part))
-
-
-class Complaint(Exception):
-    """Something that works, but not as it should; carries what to do about it."""
-
-    def __init__(self, message: str, advice: str):
-        super().__init__(message)
-        self.advice = advice
 
 
 def _advice(error: Exception, install: str) -> str:
@@ -134,70 +126,6 @@ def _evidence(quick: bool) -> str:
     return f"a standard normal is right, in {time.perf_counter() - begun:.0f} s"
 
 
-def _stan(quick: bool) -> str:
-    from refti.inputs.stan.compiler import find_compiler
-    from refti.inputs.stan.toolchain import find_toolchain
-
-    toolchain, compiler = find_toolchain(), find_compiler()
-    names = f"{toolchain.name} with {compiler.version}"
-    if quick:
-        return f"{names}; not compiled (--quick)"
-    import numpy as np
-
-    import refti
-
-    begun = time.perf_counter()
-    model = refti.from_stan(STAN_PROGRAM, {}, progress=False)
-    value = float(model.log_densities(np.zeros((1, 1)))[0])
-    if abs(value + 0.5 * np.log(2 * np.pi)) > 1e-9:
-        raise Complaint(
-            f"{names} gives {value} for the log density of a standard normal at 0",
-            "Clear the cache, and install the package again.",
-        )
-    return f"{names}; a program of two lines is right, in {time.perf_counter() - begun:.0f} s"
-
-
-def _pymc(quick: bool) -> str:
-    import numpy as np
-    import pymc
-
-    if quick:
-        return "imported"
-    import refti
-
-    with pymc.Model() as normal:
-        pymc.Normal("x", 0, 1)
-    value = float(refti.from_pymc(normal).log_densities(np.zeros((1, 1)))[0])
-    if abs(value + 0.5 * np.log(2 * np.pi)) > 1e-9:
-        raise Complaint(
-            f"the log density of a standard normal at 0 is {value}",
-            "Install pymc and pytensor again in versions that fit each other.",
-        )
-    return "a model of one parameter is right"
-
-
-def _flow(quick: bool) -> str:
-    import jax.numpy as jnp
-    from flowjax.distributions import Normal
-
-    value = float(Normal(jnp.zeros(1)).log_prob(jnp.zeros(1)))
-    return f"a normal's log density at 0 is {value:.4f}"
-
-
-def _report(quick: bool) -> str:
-    import io
-
-    import jinja2
-    from matplotlib.figure import Figure
-
-    figure = Figure()
-    figure.subplots().plot([0, 1])
-    drawn = io.StringIO()
-    figure.savefig(drawn, format="svg")
-    jinja2.Template("{{ figure }}").render(figure=drawn.getvalue())
-    return "a figure was drawn"
-
-
 def _cache(quick: bool) -> str:
     from refti.inputs.stan.cache import cache_folder
 
@@ -232,8 +160,12 @@ EXAMINATIONS = (
     Examination("evidence", _evidence),
     Examination("cache", _cache),
     Examination("compiled", _kept_programs),
-    Examination("Stan", _stan, ("httpstan",), "stan"),
-    Examination("PyMC", _pymc, ("pymc", "numba"), "pymc"),
-    Examination("flows", _flow, ("flowjax",), "flow"),
-    Examination("report", _report, ("matplotlib", "jinja2"), "report"),
+    Examination("Stan", extras.try_stan, ("httpstan",), "stan"),
+    Examination("PyMC", extras.try_pymc, ("pymc", "numba"), "pymc"),
+    Examination("discrete", extras.try_discrete, ("funsor",), "discrete"),
+    Examination("flows", extras.try_flow, ("flowjax",), "flow"),
+    Examination("report", extras.try_report, ("matplotlib", "jinja2"), "report"),
+    Examination("PDF", extras.try_pdf),
+    Examination("ArviZ", extras.try_arviz, ("arviz",), "all"),
+    Examination("Dask", extras.try_dask, ("distributed", "cryptography"), "dask"),
 )

@@ -38,3 +38,11 @@ class Finding:
             "found": self.found,
             "advice": self.advice,
         }
+
+
+class Complaint(Exception):
+    """Something that works, but not as it should; carries what to do about it."""
+
+    def __init__(self, message: str, advice: str):
+        super().__init__(message)
+        self.advice = advice

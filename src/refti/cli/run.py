@@ -90,12 +90,13 @@ def run(
     chosen = pair_with_data(targets, [str(file) for file in data])
     names = distinct_names(chosen)
     programs = sum(target.is_stan for target in chosen)
-    _require_sense(programs, prior_program, solver_limit, rungs, exponent, options["path"])
+    _require_sense(programs, prior_program, solver_limit, rungs, exponent)
     if draws and len(names) > 1:
         raise SettingsError(f"--draws are those of one model; got {len(names)} models.")
     require_files(chosen, *draws, *([prior_program] if prior_program else []))
     folders = {name: _folder(store, name, len(names)) for name in names}
     for_stan = {"prior": prior_program, "check_prior": options["check_prior"]}
+    for_stan["split_prior"] = options["path"] == "power" and prior_program is None
     for_stan |= {"uniform_priors": uniform_priors, "modernise": modernise}
     if solver_limit is not None:
         for_stan["solver_limit"] = solver_limit
@@ -150,7 +151,6 @@ def _require_sense(
     solver_limit: int | None,
     rungs: int | None,
     exponent: float | None,
-    path: str,
 ) -> None:
     """Raises SettingsError if options need others, or Stan programs, that are not there."""
     if exponent is not None and rungs is None:
@@ -159,12 +159,6 @@ def _require_sense(
     for option, value in for_programs.items():
         if value is not None and not programs:
             raise SettingsError(f"{option} is for Stan programs; got none.")
-    if path == "power" and programs and prior_program is None:
-        raise SettingsError(
-            "--path power goes from the prior to the posterior, so it needs the prior by itself. "
-            "Give --prior-program, a Stan program of the prior alone with the same parameters, or "
-            "leave --path out."
-        )
 
 
 def _settings(

@@ -24,8 +24,8 @@ OPTIONS = (
         "--prior-program",
         type=A_FILE,
         metavar="FILE",
-        help="Stan program of the prior alone, for --path power, and to check that it integrates "
-        "to one.",
+        help="Stan program of the prior alone, for --path power and to check that it integrates "
+        "to one. Without it the program's own statements on parameters are its prior.",
     ),
     click.option(
         "--solver-limit",

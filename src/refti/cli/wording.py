@@ -36,9 +36,10 @@ PHRASES = {
     "check_prior=False": "--no-prior-check",
     "different_data=True (--different-data)": "--different-data",
     "witness=True": "--witness",
-    "or refti.Model(log_prior=, log_likelihood=)": (
-        "or give them apart: --prior-program for a Stan program, and in Python "
-        "refti.Model(log_prior=, log_likelihood=)"
+    "or refti.Model(log_prior=, log_likelihood=); for a Stan program "
+    "refti.from_stan(program, data, split_prior=True)": (
+        "or give them apart in the Python file: refti.Model(log_prior=, log_likelihood=), "
+        "refti.from_stan(program, data, split_prior=True)"
     ),
 }
 _ARGUMENT = re.compile(

@@ -30,6 +30,9 @@ from refti.models.user_functions import (
 ValueAndGradient = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 """From points x[n, dim] to log densities [n] and gradients [n, dim]; -inf and 0 outside."""
 
+PriorDraws = Callable[[int, int], np.ndarray]
+"""From a number of draws and a seed to unconstrained points x[n, dim]."""
+
 
 class Model:
     """A density whose integral is wanted, over unconstrained x in R^dim.
@@ -61,6 +64,8 @@ class Model:
             what the program of the density does not show; None elsewhere.
         prior_parts: why the prior integrates to one by the way it is made, in words; empty where
             that is not known.
+        prior_draws: a function of a number and a seed to exact draws of the prior, x[n, dim], by
+            the model's own language; None where it has none.
     """
 
     space: Space
@@ -77,6 +82,7 @@ class Model:
     quantities: Quantities
     operations: int | None
     prior_parts: str
+    prior_draws: PriorDraws | None
 
     def __init__(
         self,
@@ -128,6 +134,7 @@ class Model:
         notes: Sequence[str] = (),
         operations: int | None = None,
         prior_parts: str = "",
+        prior_draws: PriorDraws | None = None,
     ) -> Model:
         """The model of a space and a density on it, whatever language they come from."""
         model = object.__new__(cls)
@@ -135,7 +142,11 @@ class Model:
         model._assemble(space, density, prior, begin, source, rejections, limits, recipe, no_recipe)
         known = None if origin is None else MappingProxyType(dict(origin))
         return model._changed(
-            origin=known, notes=tuple(notes), operations=operations, prior_parts=prior_parts
+            origin=known,
+            notes=tuple(notes),
+            operations=operations,
+            prior_parts=prior_parts,
+            prior_draws=prior_draws,
         )
 
     def _assemble(
@@ -165,6 +176,7 @@ class Model:
             quantities=NOTHING_ELSE,
             operations=None,
             prior_parts="",
+            prior_draws=None,
         )
 
     @property

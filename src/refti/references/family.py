@@ -70,6 +70,8 @@ class Family:
         needs_gradient: whether a fit needs gradients of the model.
         uses_draws: whether more draws make a better member.
         auto: when "auto" tries it.
+        reaches_far: whether its flanks are made to reach further than those of a Gaussian, so that
+            "auto" prefers it to one from which the way seems a little shorter.
         require: raises ReferenceFitError if the family cannot serve a model, before any compute.
         placeholder: a density on the model's space that the pilot's program is compiled with.
         restore: the member of given arrays, by the names of its fields; needed only where a
@@ -83,6 +85,7 @@ class Family:
     needs_gradient: bool = False
     uses_draws: bool = True
     auto: Auto = "never"
+    reaches_far: bool = False
     require: Callable[[Model], object] | None = None
     placeholder: Callable[[Model], Reference] = standard_gaussian
     restore: Callable[[Mapping[str, np.ndarray], Model], Reference] | None = None

@@ -9,6 +9,7 @@ from __future__ import annotations
 from refti.errors import ReferenceFitError
 from refti.models.model import Model
 from refti.references import (
+    broad_mixture,
     covariance,
     flow,
     laplace,
@@ -79,6 +80,14 @@ ROWS = (
         "the Gaussians of the second-order expansions at several modes",
         uses_draws=False,
         auto="several_modes",
+    ),
+    Family(
+        "broad_mixture",
+        mixture.Mixture,
+        broad_mixture.fit,
+        "two Gaussians for each of several modes, one of them wide, for modes with long flanks",
+        auto="several_modes",
+        reaches_far=True,
     ),
     Family(
         "warped",

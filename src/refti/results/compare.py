@@ -79,6 +79,7 @@ def compare(
                 trusted=bool(results[name].trusted) and ranked,
                 prior=float(weights[index]),
                 verdict=_verdict(results[name]) if ranked else Verdict.NOT_TRUSTED,
+                notes=_notes(results[name]),
             )
         )
     return Comparison(tuple(rows))
@@ -103,6 +104,12 @@ def _verdict(result: HasEvidence) -> Verdict:
     """The verdict of a result; one that has no words of its own is trusted or is not."""
     usual = Verdict.TRUSTED if result.trusted else Verdict.NOT_TRUSTED
     return getattr(result, "verdict", usual)
+
+
+def _notes(result: HasEvidence) -> tuple[str, ...]:
+    """The notes that a run left with its result; results of other programs have none."""
+    found = getattr(result, "found", {})
+    return tuple(map(str, found.get("notes", ())))
 
 
 def _rank(result: HasEvidence) -> tuple[bool, bool, float]:

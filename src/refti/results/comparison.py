@@ -39,6 +39,8 @@ class Row:
         trusted: Whether the result passed its checks and has a finite `log_z` and `error`.
         prior: Prior probability of the model.
         verdict: What is to be thought of its result.
+        notes: What a reader has to know of the model before using its number, such as a prior
+            that does not integrate to one.
     """
 
     name: str
@@ -52,6 +54,7 @@ class Row:
     trusted: bool
     prior: float
     verdict: Verdict
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,15 @@ class Comparison:
             )
         return tuple(notes)
 
+    @property
+    def footnotes(self) -> tuple[str, ...]:
+        """The notes on the models, each once, after the names of those that it is of."""
+        names: dict[str, list[str]] = {}
+        for row in self.rows:
+            for note in row.notes:
+                names.setdefault(note, []).append(row.name)
+        return tuple(f"{list_names(of)}: {printable(note)}" for note, of in names.items())
+
     def to_dict(self) -> dict[str, Any]:
         """Returns the table as values that JSON has; a number that is not finite becomes None."""
         rows = [
@@ -105,11 +117,11 @@ class Comparison:
 
     def to_markdown(self) -> str:
         """Returns the table in Markdown, for a README or a notebook."""
-        return to_markdown(self._paper_rows(), self.notes)
+        return to_markdown(self._paper_rows(), self.notes, self.footnotes)
 
     def to_latex(self) -> str:
         """Returns the table in LaTeX, for a paper; it needs the package booktabs."""
-        return to_latex(self._paper_rows(), self.notes)
+        return to_latex(self._paper_rows(), self.notes, self.footnotes)
 
     def __repr__(self) -> str:
         """Returns which models are compared and whether all can be trusted, in a line."""
@@ -119,15 +131,20 @@ class Comparison:
         return f"Comparison({names}{more}; {trust})"
 
     def _repr_html_(self) -> str:
-        return comparison_html(HEADER, [_cells(row) for row in self.rows], self.notes)
+        notes = (*self.notes, *self.footnotes)
+        return comparison_html(HEADER, [_cells(row) for row in self.rows], notes)
 
     def __str__(self) -> str:
         """Returns the table as plain text, errors to two significant digits, notes below."""
         lines = table(HEADER, [_cells(row) for row in self.rows], words=WORDS)
-        return "\n".join([*lines, *([""] if self.notes else []), *self.notes])
+        notes = (*self.notes, *self.footnotes)
+        return "\n".join([*lines, *([""] if notes else []), *notes])
 
     def fitted(self, width: int) -> str:
-        """Returns the table as plain text that fits a width, with the notes below."""
+        """Returns the table as plain text that fits a width, with the notes on the ranking below.
+
+        Those on the models are not there: the command line tells them in words of its own.
+        """
         rows = [_cells(row) for row in self.rows]
         numbers = [(*row[:STRENGTH], *row[STRENGTH + 1 :]) for row in (HEADER, *rows)]
         if len(table(numbers[0], numbers[1:])[1]) > width:
@@ -197,6 +214,8 @@ _SENTENCES = {
 
 
 def _json_value(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
     if isinstance(value, Verdict):
         return value.value
     return None if isinstance(value, float) and not math.isfinite(value) else value

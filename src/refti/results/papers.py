@@ -20,6 +20,7 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
     **{letter: f"\\{letter}" for letter in "&%$#_"},
 }
 
@@ -47,15 +48,26 @@ def paper_probability(value: float, error: float) -> str:
     return f"< {SMALL:.4f}" if value < SMALL else paper_number(value, error)
 
 
-def to_markdown(rows: Sequence[PaperRow], notes: Sequence[str]) -> str:
-    """The table in Markdown, with what a reader has to know below it."""
+def to_markdown(
+    rows: Sequence[PaperRow], notes: Sequence[str], footnotes: Sequence[str] = ()
+) -> str:
+    """The table in Markdown, with what a reader has to know below it, a paragraph each.
+
+    Args:
+        rows: the models.
+        notes: on the ranking.
+        footnotes: on the models.
+    """
     cells = [(escape_markdown(row.name), *row.numbers, row.trusted) for row in rows]
     lines = [_line(HEADER), "|:---|---:|---:|---:|:---|", *map(_line, cells)]
-    return "\n".join([*lines, *([""] if notes else []), *map(escape_markdown, notes)])
+    return "\n\n".join(["\n".join(lines), *map(escape_markdown, (*notes, *footnotes))])
 
 
-def to_latex(rows: Sequence[PaperRow], notes: Sequence[str]) -> str:
-    """The table in LaTeX, for the package booktabs, with notes in rows of their own."""
+def to_latex(rows: Sequence[PaperRow], notes: Sequence[str], footnotes: Sequence[str] = ()) -> str:
+    """The table in LaTeX, for the package booktabs, with notes in rows of their own.
+
+    Footnotes stand below the table, as wide as the text: their sentences are longer than rows.
+    """
     head = ("Model", r"$\log z$", "log Bayes factor", "Probability", "Trusted")
     cells = [(escape_latex(row.name), *map(_math, row.numbers), row.trusted) for row in rows]
     told = [rf"\multicolumn{{5}}{{l}}{{\footnotesize {escape_latex(note)}}} \\" for note in notes]
@@ -69,6 +81,7 @@ def to_latex(rows: Sequence[PaperRow], notes: Sequence[str]) -> str:
             r"\bottomrule",
             *told,
             r"\end{tabular}",
+            *(rf"\par\smallskip{{\footnotesize {escape_latex(note)}\par}}" for note in footnotes),
         ]
     )
 
@@ -80,7 +93,8 @@ def escape_markdown(text: str) -> str:
 
 def escape_latex(text: str) -> str:
     """Text that LaTeX shows letter by letter."""
-    return "".join(_LATEX.get(letter, letter) for letter in printable(text))
+    shown = "".join(_LATEX.get(letter, letter) for letter in printable(text))
+    return re.sub("-(?=-)", "-{}", shown)  # two would become one dash, as in an option's name
 
 
 def _math(number: str) -> str:

@@ -51,7 +51,22 @@ def choose_kernel(problem: Problem, pilot: Pilot, engine: Engine) -> tuple[Engin
     drawn = draw_pilot(end, pilot.modes, rung, TUNING.blocks, other, stream)
     if _worth_for_cost(drawn) < TUNING.gain * _worth_for_cost(pilot):
         return engine, pilot
-    return other, replace(drawn, peak=pilot.peak)
+    return other, replace(_settle(end, drawn, other), peak=pilot.peak)
+
+
+def _settle(end: End, pilot: Pilot, engine: Engine) -> Pilot:
+    """The pilot of chains that move by what they have drawn so far, learned again turn by turn.
+
+    Beside a peak that jumps stand in, wide shelves hold some of the mass. Chains that know the
+    peak alone enter and leave them so seldom that a run of any usual length sees too much or too
+    little of them; those that know of the shelves as well pass between all parts in a few moves.
+    """
+    for turn, blocks in enumerate(TUNING.settling_blocks):
+        start = positions(end.leg, pilot.rung)
+        rung = place_chains(end.leg, end.lam, start, whitening_of(pilot.draws), engine)
+        stream = KeyStream.SETTLING_DRAWS
+        pilot = draw_pilot(end, pilot.modes, rung, blocks, engine, stream, turn)
+    return pilot
 
 
 def _starts(end: End, pilot: Pilot, engine: Engine) -> np.ndarray:

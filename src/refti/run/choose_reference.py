@@ -117,7 +117,11 @@ def measure_families(
     lengths = measure_lengths(end, pilot, plain, engine)
     if pilot.on_separate_modes:
         several = registry.tried_by_auto("several_modes")
-        lengths |= measure_lengths(end, pilot, several, engine)
+        gaussian = [name for name in several if not registry.FAMILIES[name].reaches_far]
+        lengths |= measure_lengths(end, pilot, gaussian, engine)
+        if min(lengths.values(), default=TUNING.no_way) > TUNING.as_good_as_normal:
+            far = [name for name in several if name not in gaussian]
+            lengths |= measure_lengths(end, pilot, far, engine)
     if not lengths:
         raise SamplingError(
             "No reference could be fitted to the first draws of the posterior: they lie in fewer "
@@ -217,13 +221,20 @@ def measure_length(end: End, reference: Reference, held_out: np.ndarray, engine:
 
 
 def pick_best(lengths: Mapping[str, float], target_error: float, worth: float) -> str:
-    """The family of the shortest way; a shaped one only where it saves enough draws."""
+    """The family of the shortest way; a shaped one only where it saves enough draws.
+
+    One whose flanks reach far is taken where its way is about as short: by draws of a short pilot,
+    which may not have been there, the way from one without flanks is always the shorter.
+    """
     plain = {
         name: value
         for name, value in lengths.items()
         if not registry.FAMILIES[name].auto.endswith("shaped")
     }
     best = min(plain, key=plain.__getitem__)
+    for name, value in plain.items():
+        if registry.FAMILIES[name].reaches_far and value < TUNING.about_as_short * plain[best]:
+            return name
     better = min(lengths, key=lengths.__getitem__)
     saved = (lengths[best] ** 2 - lengths[better] ** 2) / target_error**2
     return better if saved > worth else best
@@ -244,4 +255,8 @@ def _of_draws(lengths: Mapping[str, float]) -> dict[str, float]:
 def _reason(best: str, lengths: Mapping[str, float]) -> str:
     others = ", ".join(f"{name} {value:.3g}" for name, value in lengths.items() if name != best)
     compared = f" (others: {others})" if others else ""
-    return f"the way from it to the posterior is shortest, {lengths[best]:.3g}{compared}"
+    way = f"the way from it to the posterior is shortest, {lengths[best]:.3g}{compared}"
+    if lengths[best] > min(lengths.values()) and registry.FAMILIES[best].reaches_far:
+        way = f"it reaches far, and the way from it is about as short as any, {lengths[best]:.3g}"
+        way += compared
+    return way

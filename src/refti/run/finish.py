@@ -17,6 +17,7 @@ from refti.checks.of_run import (
     check_missing_tail,
     check_modes,
     check_peak,
+    check_prior_reach,
     check_search,
     check_solver,
     check_tails,
@@ -33,6 +34,7 @@ from refti.run.groups import Groups
 from refti.run.missing_tail import find_missing_tail
 from refti.run.origins import origin_of
 from refti.run.pilot import Peak
+from refti.run.prior_reach import find_prior_reach
 from refti.run.problem import Problem
 from refti.run.rounding import check_bounds
 from refti.run.rounds import RunState, evaluations_wanted, is_beyond_budget
@@ -70,10 +72,23 @@ def check_run(state: RunState, stopped: float, meter: Meter) -> list[Check]:
         with suppress(OutOfBudgetError):
             checks.append(check_missing_tail(*find_missing_tail(problem.model, points, meter)))
     own = problem.own_points(points)
+    checks += _check_prior_reach(state, own, meter)
     checks.append(check_bounds(problem.given[0], own, meter))
     if stopped:
         checks.append(check_solver(stopped))
     return checks
+
+
+def _check_prior_reach(state: RunState, points: np.ndarray, meter: Meter) -> list[Check]:
+    """The check by draws of the prior, where they can tell something and the budget has room."""
+    if state.problem.kind is not Evidence:
+        return []
+    log_z, seed = state.conclusion.estimates["mbar"].value, state.problem.settings.seed
+    with suppress(OutOfBudgetError):
+        found = find_prior_reach(state.problem.given[0], points, log_z, seed, meter)
+        if found is not None:
+            return [check_prior_reach(found.share, found.error, found.coordinate)]
+    return []
 
 
 def _heaviest(points: np.ndarray, modes: np.ndarray | None = None) -> float:

@@ -32,7 +32,7 @@ from refti.run.plan import make_plan
 from refti.run.point import evaluate_point, is_point
 from refti.run.prior_integral import integrate_prior
 from refti.run.problem import Problem
-from refti.run.rounds import RunState, run_rounds
+from refti.run.rounds import RunState, begin, run_rounds
 from refti.run.shown import draw_reference, name_shown
 from refti.run.spread_blocks import spreading
 from refti.run.stages import StageClock, plain_stages
@@ -185,11 +185,11 @@ def _explore(problem: Problem, engine: Engine) -> RunState:
         engine.report(stage, 0, 1)
         if is_cut_up(problem, pilots[0], engine):
             engine, pilots[0] = choose_kernel(problem, pilots[0], engine)
-            return RunState(problem, make_plan(problem, pilots, engine))
+            return begin(problem, make_plan(problem, pilots, engine))
         reshaped = choose_coordinates(problem, pilots[0], engine)
         pilots[0] = replace(reshaped.pilot, judged=pilots[0].judged)
         plan = make_plan(reshaped.problem, pilots, engine, reshaped.lengths)
-        return RunState(reshaped.problem, replace(plan, coordinates=reshaped.reason))
+        return begin(reshaped.problem, replace(plan, coordinates=reshaped.reason))
     except OutOfBudgetError:
         raise StoppedEarlyError(
             f"The posterior was not found before {spent_budget(problem.settings, engine.meter)}.",

@@ -12,7 +12,7 @@ from refti.draws import autocorrelation
 from refti.factors.either import into_rows, out_rows, pull_rows
 from refti.factors.factor import Factor
 from refti.models.model import ValueAndGradient
-from refti.run.mode_search import search_modes
+from refti.run.mode_search import search_beyond, search_modes
 from refti.run.problem import End, Problem
 from refti.run.tuning import KERNEL_CHOICE, PILOT, USERS_DRAWS
 from refti.run.users_draws import (
@@ -28,7 +28,6 @@ from refti.sampling.score_whitening import wants_scores
 from refti.sampling.streams import GeneratorStream, KeyStream
 from refti.sampling.tuning import TUNING as SAMPLING
 from refti.sampling.whitening import whitening, whitening_of
-from refti.search.broad_parts import find_broad_part, with_broad_part
 from refti.search.large_mode import LargeMode
 from refti.search.mode import Mode, log_mass_within
 from refti.search.peaks import Modes
@@ -173,11 +172,10 @@ def _draw_from_modes(problem: Problem, end: End, modes: Modes, engine: Engine) -
         pilot = _without_bumps(_draw(end, modes, rung, blocks, engine))
         if turn == PILOT.most_broad_parts or not end.leg.has_gradient:
             break
-        rng = engine.generator(GeneratorStream.BROAD_PARTS, int(1 - end.lam), turn)
-        part = find_broad_part(evaluate, pilot.modes, pilot.x, rng)
-        if part is None:
+        modes = search_beyond(problem, end, pilot.modes, pilot.x, engine, turn)
+        if len(modes.peaks) == len(pilot.modes.peaks):
+            pilot = replace(pilot, modes=modes)
             break
-        modes = with_broad_part(pilot.modes, part)
     return pilot
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from refti.models.density import Density
 from refti.models.model import Model
 from refti.paths.path import Path, telescopic
+from refti.references import registry
 from refti.references.base import Reference
 from refti.references.taylor import expand
 from refti.run.choose_reference import Choice, choose_reference, fit_family, measure_families
@@ -19,6 +20,7 @@ from refti.run.problem import Problem
 from refti.run.settings import Station
 from refti.sampling.block import Rung
 from refti.sampling.engine import Engine
+from refti.sampling.kernels.registry import BY_VALUES
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,13 @@ class Plan:
     pilot: Pilot
     choice: Choice | None = None
     coordinates: str | None = None
+
+    @property
+    def has_flanks(self) -> bool:
+        """Whether parts of the posterior are entered seldom and held for long: flanks, shelves."""
+        jumps = self.last.kernel == BY_VALUES and self.path.has_gradient
+        family = None if self.choice is None else registry.FAMILIES[self.choice.family]
+        return jumps or (family is not None and family.reaches_far)
 
     @property
     def why(self) -> str:
@@ -64,7 +73,10 @@ def make_plan(
     (end,) = problem.ends
     choice, longer = None, pilot
     if first == "auto":
-        target, is_shaped = problem.settings.target_error, problem.way is not None
+        target = problem.settings.target_error
+        # Beside a peak that a density jumps down from, the reference's tails decide what is met.
+        jumps = engine.kernel.name == BY_VALUES and end.leg.has_gradient
+        is_shaped = problem.way is not None or jumps
         if lengths is None:
             lengths = measure_families(end, pilot, target, engine, is_shaped=is_shaped)
         choice, longer = choose_reference(end, pilot, target, engine, lengths, is_shaped=is_shaped)

@@ -89,6 +89,12 @@ class RunState:
         return len(self.legs) > 0 and all(len(leg.scans) >= fewest for leg in self.legs)
 
 
+def begin(problem: Problem, plan: Plan) -> RunState:
+    """The state before the first round of a plan."""
+    length = ROUNDS.first_round_beside_flanks if plan.has_flanks else ROUNDS.first_round
+    return RunState(problem, plan, scans_wanted=length)
+
+
 def run_rounds(state: RunState, engine: Engine) -> RunState:
     """The last state of the run that an estimate can be made of.
 

@@ -32,6 +32,10 @@ class PilotTuning:
         1.5, "the same where a short pilot has not settled yet in every one of them"
     )
     most_chains: int = tuned(256, "that a density of many modes gets, one for each of them")
+    searched_about_draws: float = tuned(
+        0.5,
+        "of a search's usual evaluations, once more, where many draws are far beyond the peaks",
+    )
     most_broad_parts: int = tuned(3, "beyond narrow peaks, each of which the pilot begins anew for")
     about_mode: float = tuned(
         1.5, "times the radius of a Gaussian's mass within which draws are its"
@@ -81,6 +85,11 @@ class KernelChoiceTuning:
     warmup: int = tuned(75, "iterations of the kernel that is tried")
     blocks: int = tuned(8, "of it to judge by, more than of the first: they are cheap")
     gain: float = tuned(1.5, "times as many effective draws an evaluation, to change")
+    settling_blocks: tuple[int, ...] = tuned(
+        (16, 32),
+        "of each turn in which its chains learn from the draws before: by the first 25 iterations "
+        "alone they took 200 moves between a peak and the shelves beside it, not 5",
+    )
 
 
 @dataclass(frozen=True)
@@ -145,6 +154,14 @@ class ReferenceChoiceTuning:
     still_shorter: float = tuned(
         0.95, "of the length before that twice the draws must come down to, to be doubled again"
     )
+    about_as_short: float = tuned(
+        1.5,
+        "times the shortest way, up to which a reference that reaches far is preferred: on the "
+        "eggbox, whose modes have flanks, it is 0.9 to 1.1, of normal modes 2 and more",
+    )
+    as_good_as_normal: float = tuned(
+        0.25, "a length below which modes are normal, and no reference that reaches far is tried"
+    )
     no_way: float = tuned(1e6, "the length to a reference that has no draw inside the support")
 
 
@@ -158,6 +175,11 @@ class RoundsTuning:
     )
     warmup_beside_by_values: int = tuned(50, "the same where evaluations are dear")
     first_round: int = tuned(4, "scans, by which the rate is first known")
+    first_round_beside_flanks: int = tuned(
+        16,
+        "the same where chains enter long flanks or shelves seldom, and stay: fewer scans may have "
+        "met too few of them to tell the error, on the eggbox two in three times",
+    )
     least_growth: float = tuned(
         1.25, "times the scans so far, after any round: a look after every scan would find a dip"
     )

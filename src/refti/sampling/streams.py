@@ -35,6 +35,7 @@ class KeyStream(Enum):
     FRESH_STARTS = 30, ()
     FRESH_DRAWS = 31, ("block",)
     REFERENCE_SHOWN = 32, ()
+    SETTLING_DRAWS = 34, ("turn", "block")
 
 
 @unique
@@ -55,6 +56,7 @@ class GeneratorStream(Enum):
     LEAPS = 28, ("leg", "scan")
     OTHER_KERNEL_STARTS = 29, ()
     BROAD_PARTS = 33, ("end", "turn")
+    WANDERERS_ABOUT_BROAD_PARTS = 34, ("end", "turn")
 
 
 def key_of(seed: int, stream: KeyStream, *identity: int) -> jax.Array:

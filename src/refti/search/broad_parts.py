@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import logsumexp
 
+from refti.factors.either import into_rows
 from refti.models.model import ValueAndGradient
 from refti.search.curvatures import factors_at, log_masses
 from refti.search.peaks import Modes
@@ -40,7 +41,44 @@ def find_broad_part(
         first = [(x, wide), *_parabola_through(evaluate, highest, wide)]
         parts = (_fit_part(evaluate, modes, *one, rng) for one in first)
         found += [part for part in parts if part is not None]
-    return max(found, key=lambda part: part.effective, default=None)
+    return max(found, key=_weight, default=None)
+
+
+def part_of_draws(
+    evaluate: ValueAndGradient, modes: Modes, chains: np.ndarray, rng: np.random.Generator
+) -> BroadPart | None:
+    """What is broad where many of chains[chain, draw, dim] lie, far beyond all peaks, if they do.
+
+    Chains come there by themselves, so it needs none of its own; but climbs that set out about
+    the peaks do not come to what lies further out.
+    """
+    if modes.factors is None or modes.log_masses is None:
+        return None
+    rows, dim = chains.reshape(-1, chains.shape[2]), chains.shape[2]
+    off = np.min(
+        [
+            np.linalg.norm(into_rows(factor, rows - peak), axis=1)
+            for peak, factor in zip(modes.peaks, modes.factors, strict=True)
+        ],
+        axis=0,
+    )
+    far = rows[off > TUNING.wide_draws * np.sqrt(dim)]
+    if len(far) < max(TUNING.far_draws * len(rows), 2 * dim, TUNING.fewest_effective):
+        return None
+    middle = np.median(far, axis=0)
+    scales = np.maximum(np.median(np.abs(far - middle), axis=0), 1e-300)
+    distances = np.linalg.norm((far - middle) / scales, axis=1)
+    inner = far[distances <= np.quantile(distances, 1 - TUNING.trimmed)]
+    mean, factor = _moments(inner, np.zeros(len(inner)))
+    there = inner[rng.integers(len(inner))]
+    first = [(mean, factor), *_parabola_through(evaluate, there, factor)]
+    parts = (_fit_part(evaluate, modes, *one, rng) for one in first)
+    alone = BroadPart(mean, factor, float(modes.log_masses.max()), 0.0)
+    return max((part for part in parts if part is not None), key=_weight, default=alone)
+
+
+def _weight(part: BroadPart) -> float:
+    return part.effective
 
 
 def with_broad_part(modes: Modes, part: BroadPart) -> Modes:

@@ -56,14 +56,52 @@ def find_modes(
     search = Ongoing(_only(mode, factor), orbits=Orbits(space if is_small else None))
     near = pick_near_starts(starts)
     search.send_out(counted, start_anywhere(near))
+    spent = look_around(
+        search,
+        counted,
+        starts[0],
+        rng,
+        evaluations=evaluations,
+        narrow_evaluations=narrow_evaluations,
+        prior=prior,
+        values=values,
+        scanned=scanned,
+    )
+    return _gather(evaluate, mode, search, starts, spent)
+
+
+def look_around(
+    search: Ongoing,
+    evaluate: Counted,
+    first: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    evaluations: int,
+    narrow_evaluations: int = 0,
+    prior: ValueAndGradient | None = None,
+    values: Values | None = None,
+    scanned: int = 0,
+) -> int:
+    """Takes a search to its end, and says how many evaluations it took; as for `find_modes`.
+
+    Args:
+        search: what is known already.
+        evaluate: the density and its gradient.
+        first: a point inside the support.
+        rng: draws the points from which wanderers set out.
+        evaluations: as there, and so are all others.
+        narrow_evaluations: as there.
+        prior: as there.
+        values: as there.
+        scanned: as there.
+    """
     on_prior = None if prior is None else Counted(prior)
-    allowance = _Allowance(evaluations, narrow_evaluations, mode.x.size)
-    _wander(search, counted, on_prior, starts[0], rng, allowance)
+    allowance = _Allowance(evaluations, narrow_evaluations, first.size)
+    _wander(search, evaluate, on_prior, first, rng, allowance)
     looked_at = 0
     if values is not None:
-        looked_at = scan(search, counted, values, rng, scanned)
-    spent = looked_at + counted.count + (0 if on_prior is None else on_prior.count)
-    return _gather(evaluate, mode, search, starts, spent)
+        looked_at = scan(search, evaluate, values, rng, scanned)
+    return looked_at + evaluate.count + (0 if on_prior is None else on_prior.count)
 
 
 class _Allowance:
@@ -153,21 +191,7 @@ def _gather(
     """The modes that were found and the record of the search."""
     known = search.known
     kept = known.with_mass()
-    unseen = search.unseen_share
-    searched = Searched(
-        wanderers=search.arrived,
-        from_prior=search.from_prior,
-        since_new=search.since_new,
-        scanned=search.scanned,
-        scanned_near=search.scanned_near,
-        evaluations=spent,
-        unseen_share=unseen,
-        lost=search.lost,
-        still_growing=search.is_growing or len(known) > TUNING.most_peaks,
-        narrowest=narrowest_found(search.told, known.x.shape[1]),
-        dim=known.x.shape[1] if isinstance(known.factors, OneForAll) else None,
-        relabelled=search.orbits.sentence,
-    )
+    searched = record_of(search, spent)
     highest = kept[np.argmax(known.heights[kept])]
     mode = first if highest == 0 else find_any_mode(evaluate, known.x[highest])
     if mode.factor() is None:
@@ -178,3 +202,22 @@ def _gather(
         return Modes(mode, peaks, searched=searched)
     factors, masses = known.factors[order], known.log_masses[order]
     return Modes(mode, peaks, factors=factors, log_masses=masses, searched=searched)
+
+
+def record_of(search: Ongoing, spent: int) -> Searched:
+    """The record of a search that took so many evaluations."""
+    known = search.known
+    return Searched(
+        wanderers=search.arrived,
+        from_prior=search.from_prior,
+        since_new=search.since_new,
+        scanned=search.scanned,
+        scanned_near=search.scanned_near,
+        evaluations=spent,
+        unseen_share=search.unseen_share,
+        lost=search.lost,
+        still_growing=search.is_growing or len(known) > TUNING.most_peaks,
+        narrowest=narrowest_found(search.told, known.x.shape[1]),
+        dim=known.x.shape[1] if isinstance(known.factors, OneForAll) else None,
+        relabelled=search.orbits.sentence,
+    )

@@ -21,6 +21,10 @@ class Ongoing:
     """What a search has come to so far."""
 
     known: KnownPeaks
+    given: int = 1  # peaks known from the outset, which nobody needs to have met
+    # Of these the ones that are none, but the middles of broad parts of the density.
+    broad: tuple[int, ...] = ()
+    knows_prior: bool = False  # whether an earlier search set out from the prior
     orbits: Orbits = field(default_factory=Orbits)
     ends: dict[int, int] = field(default_factory=dict)  # wanderers by the peak they came to
     # Those of them from about another peak, by the peak they came to and the reach they were from.
@@ -88,9 +92,9 @@ class Ongoing:
         One more would be narrower than the narrowest by as much as that one is than the next.
         Where wanderers also set out from the prior, how they found the modes tells more.
         """
-        if self.from_prior:
+        if self.from_prior or self.knows_prior:
             return False
-        kept = self._telling()
+        kept = np.setdiff1d(self._telling(), self.broad)
         widths = np.sort(self.known.widths[kept[self.known.is_curved[kept]]])
         if len(widths) < TUNING.modes_in_a_row:
             return False
@@ -119,13 +123,13 @@ class Ongoing:
         return self.orbits.first_ones(with_mass[self.known.is_curved[with_mass]])
 
     def _met(self) -> list[np.ndarray]:
-        """The strangers at every mode that counts but the first, which is known from the outset."""
+        """The strangers at every mode that counts but those that are known from the outset."""
         nobody = np.zeros(len(TUNING.reaches) + 1)
         met = {self.orbits.of(peak): nobody for peak in self._telling()}
         for peak, strangers in self.strangers.items():
             if self.orbits.of(peak) in met:
                 met[self.orbits.of(peak)] = met[self.orbits.of(peak)] + strangers
-        return [strangers for peak, strangers in met.items() if peak != 0]
+        return [strangers for peak, strangers in met.items() if peak >= self.given]
 
     def send_out(self, evaluate: ValueAndGradient, starts: Starts) -> int:
         """How many of those who set out were not lost, after new peaks were added."""

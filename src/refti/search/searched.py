@@ -39,6 +39,8 @@ class Searched:
         scanned: points beside the wanderers since the last new mode at which the bare value told
             that they lie on the slope of a known one.
         scanned_near: such points of the density itself, not flattened: what lies within a hump.
+        about_broad: whether wanderers set out again about a part of the density that is far
+            broader than its peaks, so that what is stated is in its spreads.
     """
 
     wanderers: int
@@ -54,6 +56,7 @@ class Searched:
     relabelled: str = ""
     scanned: int = 0
     scanned_near: int = 0
+    about_broad: bool = False
 
     @property
     def smallest_share(self) -> float:
@@ -85,9 +88,11 @@ class Searched:
             f"{slopes} slopes up to it"
         )
         if self.narrowest is not None:
+            widest = " as the widest part known" if self.about_broad else ""
             words += (
-                f"; for example, one with as much mass, {TUNING.pictured_distance:g} standard "
-                f"deviations away and at least {self.narrowest:.2g} times as wide"
+                f"; for example, one with as much mass{widest}, {TUNING.pictured_distance:g} "
+                f"{'of its ' if widest else ''}standard deviations away and at least "
+                f"{self.narrowest:.2g} times as wide"
             )
         if self.relabelled:
             words += f"; {self.relabelled}"

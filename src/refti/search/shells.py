@@ -37,6 +37,13 @@ class BroadTuning:
     turns: int = tuned(5, "… so many times at the most")
     above_known: float = tuned(1.0, "nats above the Gaussians of all modes, to be none of theirs")
     fewest_effective: float = tuned(8.0, "of the draws that count, for the mass to be one")
+    wide_draws: float = tuned(
+        5.0, "spreads of every peak, for each root of a dimension, off which a draw is far out"
+    )
+    far_draws: float = tuned(
+        0.1, "of all draws far out, for climbs to set out again from about where these are"
+    )
+    trimmed: float = tuned(0.1, "of those, the furthest, without which their spread is taken")
     powers: tuple[float, ...] = tuned(
         (1.0, 0.5, 0.2, 0.1, 0.05), "of the weights, the highest that leaves enough draws is used"
     )

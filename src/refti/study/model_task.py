@@ -94,5 +94,9 @@ class _Key:
 
 @lru_cache(maxsize=16)
 def _model_of(key: _Key) -> Model:
-    check_prior = key.spec["settings"].get("check_prior", True)
-    return build_model(key.spec["source"], check_prior=check_prior)
+    settings = key.spec["settings"]
+    return build_model(
+        key.spec["source"],
+        check_prior=settings.get("check_prior", True),
+        split_prior=settings.get("path") == "power",
+    )

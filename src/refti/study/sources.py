@@ -13,8 +13,16 @@ from refti.errors import StoreError
 from refti.models.model import Model
 
 
-def build_model(source: Mapping[str, Any], *, check_prior: bool = True) -> Model:
-    """The model, made from its files. Raises StoreError if one is not what is on record."""
+def build_model(
+    source: Mapping[str, Any], *, check_prior: bool = True, split_prior: bool = False
+) -> Model:
+    """The model, made from its files. Raises StoreError if one is not what is on record.
+
+    Args:
+        source: where it is from.
+        check_prior: as in `from_stan`.
+        split_prior: whether a Stan program's prior is wanted by itself.
+    """
     require_unchanged(source)
     program = source["files"]["program"]["path"]
     if source["kind"] == "python":
@@ -25,7 +33,8 @@ def build_model(source: Mapping[str, Any], *, check_prior: bool = True) -> Model
 
     data, prior = (source["files"].get(role, {}).get("path") for role in ("data", "prior"))
     more = {} if source["solver_limit"] is None else {"solver_limit": source["solver_limit"]}
-    return from_stan(program, data, prior=prior, check_prior=check_prior, progress=False, **more)
+    more |= {"check_prior": check_prior, "split_prior": split_prior}
+    return from_stan(program, data, prior=prior, progress=False, **more)
 
 
 def require_unchanged(source: Mapping[str, Any]) -> None:

@@ -32,6 +32,7 @@ from refti.suite.many_modes import (
     needle,
     nested_normals,
     spike_in_slab,
+    spike_in_slab_and_far,
     two_widths,
     two_widths_in_box,
 )
@@ -73,6 +74,7 @@ __all__ = [
     "skewed",
     "skewed_chain",
     "spike_in_slab",
+    "spike_in_slab_and_far",
     "student",
     "student_joint",
     "two_widths",
@@ -172,6 +174,7 @@ HARD: tuple[Target, ...] = (
     needle(5),
     spike_in_slab(5),
     spike_in_slab(20),
+    spike_in_slab_and_far(5),
     nested_normals(10),
     change_point(),
     checkerboard(),

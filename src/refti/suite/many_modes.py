@@ -108,6 +108,19 @@ def spike_in_slab(dim: int) -> Target:
     return _free(f"spike_in_slab_{dim}", parts, "a spike in the middle of a slab")
 
 
+def spike_in_slab_and_far(dim: int) -> Target:
+    """A spike in the middle of a slab, and a mode half as wide as the slab, 25 of it away.
+
+    That is 250 spreads of the spike: climbs have to set out about the slab to come there.
+    """
+    off = np.linspace(1.0, 2.0, dim)
+    means = np.full((3, dim), 0.5)
+    means[2] -= 25 * off / np.linalg.norm(off)
+    parts = Normals(means, np.array([1.0, 0.1, 0.5]), np.array([0.4, 0.3, 0.3]))
+    about = "a spike in a slab, and a mode far from both"
+    return _free(f"spike_in_slab_and_far_{dim}", parts, about)
+
+
 def nested_normals(dim: int) -> Target:
     """Three normals about one point, each a tenth as wide as the one before."""
     parts = Normals(np.zeros((3, dim)), np.array([1.0, 0.1, 0.01]), np.array([0.5, 0.3, 0.2]))

@@ -91,6 +91,7 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
             source=f"NumPyro {numpyro.__version__}",
             recipe=Recipe(f"{__name__}:from_numpyro", (call.function, *call.args), call.kwargs),
             prior_parts=outline.prior_parts,
+            prior_draws=space.draw_prior if outline.prior_parts else None,
         )
         found = _run_users_function(lambda: read_quantities(space, trial.start))
         return made.with_quantities(found)

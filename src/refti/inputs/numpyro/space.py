@@ -91,6 +91,21 @@ class NumPyroSpace(Space):
             values = self._constrain_all(jnp.asarray(x, jnp.float64))
             return np.asarray(self._unconstrain_all(values)[0])
 
+    def draw_prior(self, count: int, seed: int) -> np.ndarray:
+        """Coordinates x[n, dim] of values that the model itself draws, one site after the other.
+
+        Not finite where a value was rounded to the edge of its support.
+        """
+
+        def one(key: Any) -> Float[Array, " dim"]:
+            sites = self.call.run(lambda site: None, key)
+            parts = [bijection(sites[n]).inv(sites[n]["value"]) for n in self.parameters]
+            return jnp.concatenate([jnp.ravel(part) for part in parts])
+
+        with jax.enable_x64(True):
+            keys = jax.random.split(jax.random.PRNGKey(seed), count)
+            return np.asarray(jax.jit(jax.vmap(one))(keys))
+
     @cached_property
     def _constrain_all(self) -> Any:
         def constrained(x: Float[Array, " dim"]) -> dict[str, Float[Array, "..."]]:

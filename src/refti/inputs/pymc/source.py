@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Literal
 
+import numpy as np
+
 from refti.errors import ModelError
 from refti.inputs.pymc.agreement import (
     OwnValues,
@@ -74,7 +76,7 @@ def from_pymc(model: Any, *, backend: Literal["auto", "jax", "numba"] = "auto") 
                     prior=prior,
                     start=graphs.start,
                     source=source,
-                    prior_parts=prior_parts(continuous),
+                    **_known_prior(continuous, space),
                     notes=_notes(model),
                     **_recipe(model, backend),
                 )
@@ -94,7 +96,7 @@ def from_pymc(model: Any, *, backend: Literal["auto", "jax", "numba"] = "auto") 
                     start=graphs.start,
                     source=_describe_source("values alone, without gradients,", tried),
                     rejections=rejections.read,
-                    prior_parts=prior_parts(continuous),
+                    **_known_prior(continuous, space),
                     notes=_notes(model),
                     **_recipe(model, backend),
                 )
@@ -167,6 +169,19 @@ def _notes(model: Any) -> tuple[str, ...]:
         f"potentials count with the likelihood, so a prior written as one is not checked: {names}"
     )
     return (told,) if names else ()
+
+
+def _known_prior(model: Any, space: PymcSpace) -> dict[str, Any]:
+    """Why the prior is normalised, and its draws by PyMC itself, where every factor is known."""
+    import pymc
+
+    parts = prior_parts(model)
+
+    def draws(count: int, seed: int) -> np.ndarray:
+        found = pymc.draw(model.free_RVs, draws=count, random_seed=seed % 2**32)
+        return space.coordinates_of(dict(zip(space.parameters, found, strict=True)))
+
+    return {"prior_parts": parts, "prior_draws": draws if parts else None}
 
 
 def _describe_source(by: str, tried: list[str]) -> str:

@@ -46,8 +46,8 @@ class PymcSpace(Space):
         to one do.
         """
         given = [np.ascontiguousarray(values[name], dtype=np.float64) for name in self.parameters]
+        x = self.coordinates_of(values)
         with np.errstate(all="ignore"):
-            (x,) = self._unconstrain(given)
             back = self._constrain([np.where(np.isfinite(x), x, 0.0)])
         owners = np.array(self.owners)
         astray = set(owners[~np.isfinite(x).all(axis=0)])
@@ -63,6 +63,12 @@ class PymcSpace(Space):
                 "\n".join(f"{name!r} has values outside its support." for name in outside)
             )
         return x
+
+    def coordinates_of(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
+        """The coordinates x[n, dim] of values [n, *shape]; not finite where they have none."""
+        given = [np.ascontiguousarray(values[name], dtype=np.float64) for name in self.parameters]
+        with np.errstate(all="ignore"):
+            return self._unconstrain(given)[0]
 
     def round_trip(self, x: np.ndarray) -> np.ndarray:
         """The coordinates of the values at x[n, dim], rounded as they are; not finite where none.

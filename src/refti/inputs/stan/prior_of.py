@@ -122,6 +122,18 @@ def require_no_flat(program: Program, known: Known) -> None:
         _refuse(program, known.priors.flat)
 
 
+def require_prior_apart(program: Program, known: Known) -> None:
+    """Raises ModelError if the prior cannot be had by leaving out what is made of data."""
+    beside = known.priors.beside_data
+    if beside:
+        raise ModelError(
+            f"{program.name} draws {', '.join(beside)} together with data in one statement, as "
+            "values that are missing are, so its prior is not what is left without the data, which "
+            "power posteriors start from. Use the default path, or give prior=, a Stan program "
+            "with the same parameters block and the prior alone."
+        )
+
+
 def checked_prior(
     program: Program, known: Known, sizes: Sizes, evaluator: BatchEvaluator, space: StanSpace
 ) -> StanDensity | None:

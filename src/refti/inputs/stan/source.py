@@ -19,7 +19,12 @@ from refti.inputs.stan.data import Data, read_data, to_json
 from refti.inputs.stan.density import BatchEvaluator, PointDensity, load_batch_library
 from refti.inputs.stan.library import Library
 from refti.inputs.stan.origin import origin_of
-from refti.inputs.stan.prior_of import checked_prior, read_known, require_no_flat
+from refti.inputs.stan.prior_of import (
+    checked_prior,
+    read_known,
+    require_no_flat,
+    require_prior_apart,
+)
 from refti.inputs.stan.program import Program, read_program
 from refti.inputs.stan.solver_note import solver_note
 from refti.inputs.stan.space import StanSpace
@@ -41,6 +46,7 @@ def from_stan(
     *,
     prior: str | Path | None = None,
     check_prior: bool = True,
+    split_prior: bool = False,
     uniform_priors: UniformPriors = "keep",
     modernise: bool = False,
     solver_limit: int = TUNING.solver_limit,
@@ -61,11 +67,15 @@ def from_stan(
         program: the path of the program, or its text.
         data: a dictionary, or the path of a JSON file or of an R dump.
         prior: a second program with the same parameters whose density is the prior alone, for
-            power posteriors; it is seen to integrate to one.
+            power posteriors; it is seen to integrate to one. Not needed where the program's own
+            prior can be had by `split_prior`.
         check_prior: whether a program is refused in which a parameter has no prior. Where the text
             does not tell that every prior integrates to one, the program is compiled with a switch
             for its likelihood, and its prior is seen to do so by a run of its own. Not done where
             `prior` is given.
+        split_prior: whether the prior is wanted by itself, for power posteriors: the statements
+            whose left sides are made of data are the likelihood, and the program is compiled with a
+            switch for them. The prior is what is left, divided by what is known of its integral.
         uniform_priors: what becomes of parameters between two bounds that no statement speaks of:
             "keep" counts them as the program does, a density of 1, and says in a note how far from
             one its integral is; "normalise" divides by that.
@@ -76,7 +86,8 @@ def from_stan(
             whose path meets this limit is not trusted. BridgeStan's libraries have only Stan's own.
         progress: as in `evidence`.
     """
-    _require_settings(solver_limit, uniform_priors, check_prior, modernise)
+    flags = {"check_prior": check_prior, "split_prior": split_prior, "modernise": modernise}
+    _require_settings(solver_limit, uniform_priors, flags)
     toolchain = find_toolchain()
     programs = [
         read_program(one, toolchain.stanc, modern=not modernise)
@@ -90,7 +101,11 @@ def from_stan(
         require_no_flat(programs[0], known[0])
     texts = [to_json(one, values) for one in programs]
     origin = origin_of(programs, data, texts, uniform_priors)
-    if looks_at_prior and known[0].priors.unclear and programs[0].parameters:
+    split_prior = split_prior and prior is None
+    if split_prior:
+        require_prior_apart(programs[0], known[0])
+    unclear = looks_at_prior and bool(known[0].priors.unclear)
+    if (unclear or split_prior) and programs[0].parameters:
         programs, texts = _split(programs[0], texts[0], toolchain)
     libraries = _build_all(programs, texts, toolchain, progress)
     for library in libraries:
@@ -99,9 +114,8 @@ def from_stan(
         program,
         prior,
         data,
-        check_prior=check_prior,
+        **flags,
         uniform_priors=uniform_priors,
-        modernise=modernise,
         solver_limit=solver_limit,
     )
     if libraries[0].dim == 0:
@@ -131,9 +145,7 @@ def from_stan(
     ).with_quantities(Quantities(derived=space.derived_all))
 
 
-def _require_settings(
-    solver_limit: Any, uniform_priors: Any, check_prior: Any, modernise: Any
-) -> None:
+def _require_settings(solver_limit: Any, uniform_priors: Any, flags: Mapping[str, Any]) -> None:
     """Raises SettingsError if an option has a value that it cannot have."""
     if not (isinstance(solver_limit, int) and solver_limit > 0):
         raise SettingsError(f"solver_limit must be a whole number above 0; got {solver_limit!r}.")
@@ -141,7 +153,7 @@ def _require_settings(
         raise SettingsError(
             f"uniform_priors= must be one of {get_args(UniformPriors)}; got {uniform_priors!r}."
         )
-    for name, value in (("check_prior", check_prior), ("modernise", modernise)):
+    for name, value in flags.items():
         if not isinstance(value, bool):
             raise SettingsError(f"{name}= must be True or False; got {value!r}.")
 
