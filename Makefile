@@ -7,7 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 
-.PHONY: venv demo test lint tests quick browser long table calibration speed careful growth sources zoo studies blackbox nested reproduction bits pages docs map covid bench bench-quick clean
+.PHONY: venv demo test lint ready tests quick browser long table calibration speed careful growth sources zoo studies blackbox nested reproduction bits pages docs map covid bench bench-quick clean
 
 venv: $(READY)
 
@@ -29,6 +29,11 @@ lint: venv
 	$(BIN)/ruff format --check
 	$(BIN)/ruff check
 	$(BIN)/mypy
+
+# What several processes would else make side by side: Stan's header, begun, and bytecode.
+ready: venv
+	@$(BIN)/python tests/begin_header.py
+	@$(BIN)/python -W ignore tests/import_once.py >/dev/null
 
 tests: venv
 	@$(BIN)/python tests/begin_header.py

@@ -6,6 +6,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -31,34 +32,51 @@ def test_there_are_pages():
     assert PAGES
 
 
-# In a process of its own, which compiles as users' do: programs of both kinds must not meet in one.
+# In a process of their own, which compiles as users' do: both kinds must not meet in one.
 RUN = """
-import contextlib, io, json, sys
-names, printed = {}, []
-for code in json.load(sys.stdin):
-    with contextlib.redirect_stdout(io.StringIO()) as one:
-        exec(compile(code, sys.argv[1], "exec"), names)
-    printed.append(one.getvalue())
-print(json.dumps(printed))
+import contextlib, io, json, sys, traceback
+told = {}
+for page, blocks in json.load(sys.stdin).items():
+    names, printed = {}, []
+    try:
+        for code in blocks:
+            with contextlib.redirect_stdout(io.StringIO()) as one:
+                exec(compile(code, page, "exec"), names)
+            printed.append(one.getvalue())
+        told[page] = printed
+    except Exception:
+        told[page] = traceback.format_exc()
+print(json.dumps(told))
 """
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_blocks_of_a_page_print_what_it_shows(page: Path):
-    text = page.read_text(encoding="utf-8")
-    blocks = BLOCK.findall(text)
-    assert len(blocks) == text.count("```python") > 0
-    assert sum(bool(shown) for _, shown in blocks) == len(re.findall(r"^prints$", text, re.M)) > 0
+def blocks_of(page: Path) -> list[tuple[str, str]]:
+    """The blocks of a page, each with what it prints, or nothing."""
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
+
+
+@cache
+def outputs() -> dict[str, list[str] | str]:
+    """What the blocks of every page print; of a page that fails, the traceback."""
     done = subprocess.run(
-        [sys.executable, "-c", RUN, page.name],
-        input=json.dumps([code for code, _ in blocks]),
+        [sys.executable, "-c", RUN],
+        input=json.dumps({page.name: [code for code, _ in blocks_of(page)] for page in PAGES}),
         env={**os.environ, "XLA_FLAGS": ""},
         capture_output=True,
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    outputs = json.loads(done.stdout.splitlines()[-1])
-    for (_, shown), printed in zip(blocks, outputs, strict=True):
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_blocks_of_a_page_print_what_it_shows(page: Path):
+    text, blocks = page.read_text(encoding="utf-8"), blocks_of(page)
+    assert len(blocks) == text.count("```python") > 0
+    assert sum(bool(shown) for _, shown in blocks) == len(re.findall(r"^prints$", text, re.M)) > 0
+    told = outputs()[page.name]
+    assert isinstance(told, list), told
+    for (_, shown), printed in zip(blocks, told, strict=True):
         assert not shown or same(printed, shown), printed
 
 

@@ -29,7 +29,13 @@ rng = np.random.default_rng(20)
 X, Y = rng.normal(size=(12, 3)), rng.normal(size=12)
 COUNTS = rng.poisson(3.0, size=(4, 3))
 SEEN = np.arange(12) < 5
-SMALL: dict[str, Any] = {"chains": 4, "warmup": 200, "kept": 300, "progress": False}
+SMALL: dict[str, Any] = {
+    "chains": 4,
+    "warmup": 200,
+    "kept": 300,
+    "search": "quick",
+    "progress": False,
+}
 QUICK: dict[str, Any] = {"compiler_options": QUICK_COMPILE}
 TOO_FAR = 4.5  # standard errors; a correct estimate passes that once in 150,000
 

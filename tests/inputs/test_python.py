@@ -16,18 +16,22 @@ from scipy import stats
 from scipy.integrate import solve_ivp
 
 import refti
+from python_functions import (
+    SCALES,
+    always_raises,
+    crashes_far_out,
+    is_random,
+    log_likelihood,
+    log_prior,
+    normal,
+    writes,
+)
 from refti.inputs.python import workers
 from refti.inputs.python.calls import Call
 from refti.inputs.python.workers import Workers
 from refti.sampling.evaluation_cache import EvaluationCache
 
-SCALES = np.array([0.5, 2.0, 1.0])
 LOG_Z = 1.5 + float(np.sum(np.log(SCALES)) + 1.5 * np.log(2 * np.pi))
-
-
-def normal(x: np.ndarray) -> float:
-    """A Gaussian of different scales about (1, -2, 0), of a known integral."""
-    return 1.5 - 0.5 * float(np.sum(((x - [1.0, -2.0, 0.0]) / SCALES) ** 2))
 
 
 @pytest.fixture
@@ -81,20 +85,6 @@ def test_two_modes_far_apart_are_both_found():
     result = evidence(box, max_evaluations=100_000)
     assert result.found["modes"] == 2
     assert not result.trusted or abs(result.log_z - target.log_z) < 4 * result.error
-
-
-def log_prior(mu, sigma):
-    return -0.125 * mu**2 - 0.5 * np.log(8 * np.pi) - sigma
-
-
-DATA = np.array([0.3, -0.8, 1.9, 0.4, 0.1, 1.2])
-
-
-def log_likelihood(mu, sigma):
-    if not 1e-9 < sigma < 1e9:
-        return -np.inf
-    squares = float(np.sum((DATA - mu) ** 2))
-    return -0.5 * squares / sigma**2 - len(DATA) * (np.log(sigma) + 0.5 * np.log(2 * np.pi))
 
 
 SUPPORTS = {"mu": refti.real(), "sigma": refti.positive()}
@@ -205,19 +195,6 @@ def test_a_vectorized_function_gets_all_points_at_once():
 
 
 # Bad input
-
-
-def is_random(x: np.ndarray) -> float:
-    return normal(x) + np.random.default_rng().normal()
-
-
-def writes(x: np.ndarray) -> float:
-    x += 1.0
-    return normal(x)
-
-
-def always_raises(x: np.ndarray) -> float:
-    raise RuntimeError("no such file")
 
 
 @pytest.mark.parametrize(
@@ -422,12 +399,6 @@ def test_calls_in_this_process_are_made_one_at_a_time():
 
 
 # Safety
-
-
-def crashes_far_out(x: np.ndarray) -> float:
-    if x[0] > 1.5:
-        ctypes.string_at(0)
-    return normal(x)
 
 
 def test_a_quick_function_that_crashes_takes_nothing_along(ended):

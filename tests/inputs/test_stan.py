@@ -26,6 +26,7 @@ from refti.inputs.stan.program import read_program
 from refti.inputs.stan.tuning import TUNING
 from refti.inputs.stan.wheel import NATIVE, Wheel
 from refti.paper.radiata import model as radiata
+from zoo import schools_noncentred
 
 HERE = Path(__file__).parents[1] / "stan"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "radiata"
@@ -94,7 +95,7 @@ class TestDensity:
             EXAMPLE / "adjusted_density.json",
             prior=EXAMPLE / "prior.stan",
         )
-        options = {"max_evaluations": 80_000, "check_prior": False, "progress": False}
+        options = {"search": "quick", "check_prior": False, "progress": False}
         refti.evidence(pine, **options)
         result = refti.evidence(other, **options)
         assert result.cost.programs == 0
@@ -194,7 +195,9 @@ class TestEvidence:
         assert abs(result.log_z - radiata.EXACT_LOG_Z["density"]) < 4 * result.error
 
     def test_power_posteriors_start_from_the_prior_program(self, pine: refti.Model):
-        result = refti.evidence(pine, path="power", check_prior=False, progress=False)
+        result = refti.evidence(
+            pine, path="power", search="quick", check_prior=False, progress=False
+        )
         assert abs(result.log_z - radiata.EXACT_LOG_Z["density"]) < 4 * result.error
 
 
@@ -332,8 +335,9 @@ def test_a_copy_in_another_folder_is_the_same_program(tmp_path: Path):
 
 def test_a_prior_program_with_other_parameters_is_refused():
     # Programs that other tests compile, as they are.
-    with pytest.raises(refti.ModelError, match=r"same parameters.*shapes.stan has .*m\[2, 3\]"):
-        refti.from_stan(HERE / "shapes.stan", SHAPES, prior=EXAMPLE / "prior.stan")
+    program, data = schools_noncentred.stan, schools_noncentred.DATA
+    with pytest.raises(refti.ModelError, match=r"same parameters.*noncentred.stan has mu.*z\[8\]"):
+        refti.from_stan(program, data, prior=EXAMPLE / "prior.stan")
 
 
 class TestCompiler:

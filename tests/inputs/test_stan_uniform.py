@@ -26,7 +26,7 @@ def flat() -> refti.Model:
 
 
 def test_the_size_in_nats_is_in_the_note_and_in_the_evidence(flat: refti.Model):
-    result = refti.evidence(flat, seed=1, progress=False)
+    result = refti.evidence(flat, seed=1, search="quick", progress=False)
     assert f"log z holds {NATS:+.3f} nats" in str(result)
     assert "tau (-0.693 nats)" in str(result)
     # Half of the normal is cut off, and nobody divides by that.

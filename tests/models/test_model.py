@@ -110,7 +110,7 @@ def test_values_go_to_unconstrained_space_and_back(target: Target):
 
 def test_posterior_has_the_users_names_shapes_and_supports():
     settings = {"warmup": 50, "kept": 30, "chains": 3, "ladder": refti.uniform(3)}
-    posterior = refti.evidence(product(), **settings).posterior
+    posterior = refti.evidence(product(), **settings, search="quick").posterior
     assert dict(posterior.sizes) == {"chain": 3, "draw": 30, "share_dim_0": 2}
     assert posterior["scale"].dims == ("chain", "draw")
     assert posterior["share"].dims == ("chain", "draw", "share_dim_0")

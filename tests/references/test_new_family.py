@@ -40,7 +40,7 @@ def test_it_is_under_all_laws(member: Member, law):
 
 
 def test_its_evidence_is_right():
-    result = refti.evidence(small_model(), reference="logistic", progress=False)
+    result = refti.evidence(small_model(), reference="logistic", search="quick", progress=False)
     assert result.trusted
     assert abs(result.log_z - SMALL_LOG_Z) < 4 * result.error
     assert result.error < 0.05

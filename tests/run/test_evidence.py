@@ -38,7 +38,7 @@ from targets import (
 )
 
 SMALL = {"warmup": 200, "kept": 250, "ladder": refti.power(6), "progress": False}
-# A search for other modes takes longer than all the rest, and these densities have one mode.
+# The search for other modes takes longer than the rest, and these have one.
 QUICK = {**SMALL, "search": "quick"}
 TOO_FAR = 4.0
 

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import refti
+from python_functions import bent
 from refti.run.store import keeper as keepers
 from refti.run.store.bundles import Bundles
 from refti.run.store.keeper import Keeper
@@ -23,14 +24,6 @@ from refti.run.tuning import StoreTuning
 
 class Killed(BaseException):
     """The end of a process, as far as one can be had without ending it."""
-
-
-def bent(x: Any) -> Any:
-    return -0.5 * (x[0] / 1.7) ** 2 - 0.5 * (x[1] - 0.3 * x[0] ** 2) ** 2 + 0.4
-
-
-def python_bent(x: np.ndarray) -> float:
-    return float(bent(np.asarray(x)))
 
 
 def jumping(x: Any) -> Any:
@@ -55,14 +48,17 @@ CASES: dict[str, Case] = {
     "coordinates": (lambda: refti.Model(funnel, dim=2), {}),
     "telescopic": (
         lambda: refti.Model(bent, dim=2),
-        {"reference": ["laplace", 4], "kept": 60, "chains": 4},
+        {"reference": ["laplace", 4], "kept": 60, "chains": 4, "search": "quick"},
     ),
-    "power, prior check, witness": (with_prior, {"path": "power", "witness": True}),
+    "power, prior check, witness": (
+        with_prior,
+        {"path": "power", "witness": True, "search": "quick"},
+    ),
     "black box": (
-        lambda: refti.from_callable(python_bent, dim=2),
+        lambda: refti.from_callable(bent, dim=2),
         {"target_error": 0.5, "chains": 4},
     ),
-    "slices": (lambda: refti.Model(jumping, dim=2), {"target_error": 0.2}),
+    "slices": (lambda: refti.Model(jumping, dim=2), {"target_error": 0.2, "search": "quick"}),
 }
 
 
@@ -71,9 +67,10 @@ def _write_soon(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(keepers, "STORE", StoreTuning(seconds_a_bundle=0.02))
 
 
-def evidence(case: Case, **options: Any) -> refti.Evidence:
+def evidence(case: Case, model: refti.Model | None = None, **options: Any) -> refti.Evidence:
+    """The evidence of a case, by its model made anew, or by one whose programs are there."""
     make, settings = case
-    return refti.evidence(make(), seed=5, progress=False, **{**settings, **options})
+    return refti.evidence(model or make(), seed=5, progress=False, **{**settings, **options})
 
 
 def killed_after(count: int, monkeypatch: pytest.MonkeyPatch, run: Callable[[], Any]) -> None:
@@ -117,14 +114,16 @@ def test_a_run_killed_anywhere_goes_on_to_the_same_bits(
     name: str, shares: tuple[float, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     case = CASES[name]
-    whole = evidence(case, store=tmp_path / "whole")
+    # Processes of a model of a function in Python keep what they were asked before.
+    model = None if name == "black box" else case[0]()
+    whole = evidence(case, model, store=tmp_path / "whole")
     names = Bundles(tmp_path / "whole" / "blocks").names
     assert len(names) > 10
     if name != "black box":  # whose points are asked for again, but not evaluated
-        assert numbers(evidence(case)) == numbers(whole)
+        assert numbers(evidence(case, model)) == numbers(whole)
     for share in shares:
         count = int(share * len(names)) - len(_kept(tmp_path / "cut"))
-        killed_after(count, monkeypatch, lambda: evidence(case, store=tmp_path / "cut"))
+        killed_after(count, monkeypatch, lambda: evidence(case, model, store=tmp_path / "cut"))
         assert not (tmp_path / "cut" / "result.json").exists()
     cut = evidence(case, store=tmp_path / "cut")
     assert numbers(cut) == numbers(whole)

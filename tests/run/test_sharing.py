@@ -35,6 +35,7 @@ SETTINGS: dict[str, Any] = {
     "kept": 50,
     "chains": 4,
     "seed": 2,
+    "search": "quick",
 }
 
 

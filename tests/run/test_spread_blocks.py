@@ -20,6 +20,7 @@ SETTINGS: dict[str, Any] = {
     "kept": 50,
     "chains": 4,
     "seed": 2,
+    "search": "quick",
     "progress": False,
 }
 

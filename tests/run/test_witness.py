@@ -6,6 +6,7 @@ Seeds are fixed. A z-score beyond 4 is a false alarm once in 16,000.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from math import log, pi
 
 import jax.numpy as jnp
@@ -37,6 +38,7 @@ def normal(x, scale=1.0):
     return -0.5 * jnp.sum((x / scale) ** 2) - x.size * jnp.log(scale * jnp.sqrt(2 * jnp.pi))
 
 
+@cache
 def split_model() -> refti.Model:
     return refti.Model(
         log_prior=lambda x: normal(x, 3.0), log_likelihood=lambda x: normal(DATA - x), dim=1
