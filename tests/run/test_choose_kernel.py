@@ -87,4 +87,4 @@ def test_slices_learn_the_shelves_beside_a_peak_as_well(monkeypatch: pytest.Monk
     assert (np.abs(np.log(found / exact)) < np.log(1.5)).all()
     # A reference whose tails reach the shelves is looked for, and the first round is a long one.
     assert {"warped", "student"} <= set(state.plan.choice.lengths)
-    assert state.scans_wanted == ROUNDS.first_round_beside_flanks
+    assert state.scans_wanted == ROUNDS.first_round_where_it_jumps

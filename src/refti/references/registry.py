@@ -86,6 +86,7 @@ ROWS = (
         mixture.Mixture,
         broad_mixture.fit,
         "two Gaussians for each of several modes, one of them wide, for modes with long flanks",
+        uses_draws=False,
         auto="several_modes",
         reaches_far=True,
     ),
