@@ -223,8 +223,8 @@ def measure_length(end: End, reference: Reference, held_out: np.ndarray, engine:
 def pick_best(lengths: Mapping[str, float], target_error: float, worth: float) -> str:
     """The family of the shortest way; a shaped one only where it saves enough draws.
 
-    One whose flanks reach far is taken where its way is about as short: by draws of a short pilot,
-    which may not have been there, the way from one without flanks is always the shorter.
+    One whose flanks reach far is taken where its way is short and about as short as any: by draws
+    of a pilot that have not been in the flanks, the way from one without them is the shorter.
     """
     plain = {
         name: value
@@ -232,8 +232,9 @@ def pick_best(lengths: Mapping[str, float], target_error: float, worth: float) -
         if not registry.FAMILIES[name].auto.endswith("shaped")
     }
     best = min(plain, key=plain.__getitem__)
+    about_as_short = min(TUNING.about_as_short * plain[best], TUNING.short)
     for name, value in plain.items():
-        if registry.FAMILIES[name].reaches_far and value < TUNING.about_as_short * plain[best]:
+        if registry.FAMILIES[name].reaches_far and value < about_as_short:
             return name
     better = min(lengths, key=lengths.__getitem__)
     saved = (lengths[best] ** 2 - lengths[better] ** 2) / target_error**2

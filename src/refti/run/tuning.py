@@ -152,8 +152,8 @@ class ReferenceChoiceTuning:
     )
     about_as_short: float = tuned(
         1.5,
-        "times the shortest way, up to which a reference that reaches far is preferred: on the "
-        "eggbox, whose modes have flanks, it is 0.9 to 1.1, of normal modes 2 and more",
+        "times the shortest way, up to which a reference that reaches far is preferred, if its way "
+        "is a short one: on the eggbox, whose modes have flanks, it is 0.8 to 1.2 times",
     )
     as_good_as_normal: float = tuned(
         0.25, "a length below which modes are normal, and no reference that reaches far is tried"
