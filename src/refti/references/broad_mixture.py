@@ -19,9 +19,8 @@ from refti.errors import ReferenceFitError
 from refti.models.model import ValueAndGradient
 from refti.references.clusters import log_normals
 from refti.references.family import FitInputs
-from refti.references.laplace import expand_at_mode
 from refti.references.level import match_level
-from refti.references.mixture import Mixture, mixture
+from refti.references.mixture import Mixture, fit_mixture, mixture
 from refti.tuning import tuned
 
 
@@ -34,8 +33,8 @@ class BroadMixtureTuning:
         0.3, "of a mode's draws that are made of the second one to begin with"
     )
     least_wide_share: float = tuned(0.02, "of a mode that the second one has, whatever was found")
-    draws_a_mode: int = tuned(100, "for each turn, of the mixture as it is then")
-    most_draws: int = tuned(4000, "for each turn, however many modes there are")
+    draws_a_mode: int = tuned(100, "for each turn, of the mixture as it is then …")
+    draws: tuple[int, int] = tuned((1000, 4000), "… and fewest and most of them in all")
     turns: int = tuned(2, "in which its own weighted draws say what it is to be")
     rounds: int = tuned(5, "of expectation and maximisation in each")
     prior_draws: float = tuned(5.0, "that the Gaussians by the curvature count for in the fit")
@@ -81,7 +80,7 @@ def learn(
 
     What they were at first counts as a few of these.
     """
-    count = min(TUNING.draws_a_mode * len(parts.means) // 2, TUNING.most_draws)
+    count = np.clip(TUNING.draws_a_mode * len(parts.means) // 2, *TUNING.draws)
     x = _draw(parts, count, rng)
     heights, _ = evaluate(x)
     logs = heights - logsumexp(log_normals(x, *parts[1:]) + parts.log_weights, axis=1)
@@ -128,10 +127,13 @@ def _bounded(weights: np.ndarray) -> np.ndarray:
 
 
 def _modes(inputs: FitInputs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The modes x[mode, dim], the factors of the covariances about them, and their log masses."""
+    """The modes x[mode, dim], the factors of the covariances about them, and their log masses.
+
+    Where chains sit on no modes of their own, these are of the clusters of their draws.
+    """
     if inputs.peaks is None:
-        only = expand_at_mode(inputs.mode)
-        return np.asarray(only.mean)[None], np.asarray(only.factor)[None], np.zeros(1)
+        found = fit_mixture(inputs.draws)
+        return np.asarray(found.means), np.asarray(found.factors), np.asarray(found.log_weights)
     if inputs.peak_factors is None or inputs.peak_masses is None:
         raise ReferenceFitError(
             "A broad mixture needs a negative definite Hessian at every mode; got "

@@ -22,6 +22,7 @@ from refti.run.tuning import REFERENCE_CHOICE as TUNING
 from refti.sampling.engine import Engine
 from refti.sampling.evaluation import values
 from refti.sampling.exact_start import exact_draws
+from refti.sampling.kernels.registry import BY_VALUES
 from refti.sampling.score_whitening import refit_by_scores, wants_scores
 from refti.sampling.streams import GeneratorStream, KeyStream
 from refti.search.large_mode import LargeMode
@@ -107,7 +108,7 @@ def measure_families(
     """The length of the way from each family that is worth trying.
 
     No shaped one is where the whole way from a plain one takes fewer draws than it would have to
-    save.
+    save. The shelves beside a peak that a density jumps down from are like modes of their own.
     """
     is_dense = end.model.dim <= FACTORS.densest
     is_dense &= not isinstance(pilot.rung.whitening.factor, Factor)
@@ -115,7 +116,8 @@ def measure_families(
     if isinstance(pilot.modes.mode, LargeMode) and pilot.modes.mode.sparse:
         plain = registry.SPARSE
     lengths = measure_lengths(end, pilot, plain, engine)
-    if pilot.on_separate_modes:
+    jumps = is_shaped and engine.kernel.name == BY_VALUES and end.leg.has_gradient
+    if pilot.on_separate_modes or jumps:
         several = registry.tried_by_auto("several_modes")
         gaussian = [name for name in several if not registry.FAMILIES[name].reaches_far]
         lengths |= measure_lengths(end, pilot, gaussian, engine)
