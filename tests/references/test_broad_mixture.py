@@ -11,7 +11,6 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 import refti
-from refti.errors import ReferenceFitError
 from refti.references import registry
 from refti.references.broad_mixture import TUNING, Parts, learn, two_a_mode
 from refti.references.clusters import log_normals
@@ -79,7 +78,7 @@ def test_it_is_near_the_density_and_has_the_masses_that_the_curvature_has_wrong(
     assert 0 < divergence < 0.1  # from the Gaussians of the curvature it is 0.8
 
 
-def test_draws_of_chains_have_no_part_in_it():
+def test_draws_of_chains_have_no_part_in_it_where_the_curvature_is_known():
     one, other = fitted(inputs()), fitted(replace(inputs(), draws=inputs().draws + 3.0))
     for name in ("log_weights", "means", "factors"):
         assert np.array_equal(getattr(one, name), getattr(other, name))
@@ -114,10 +113,10 @@ def test_where_no_draw_is_inside_it_stays_what_it_was():
     assert nowhere is start
 
 
-def test_one_mode_is_enough():
-    assert fitted(inputs(peaks=None)).means.shape == (2, 1)
-
-
-def test_a_mode_without_curvature_is_told():
-    with pytest.raises(ReferenceFitError, match="2 modes, not all of which have one"):
-        registry.fit("broad_mixture", inputs(peak_factors=None))
+@pytest.mark.parametrize("unknown", ["peaks", "peak_factors"])
+def test_without_modes_or_their_curvature_it_begins_with_the_draws(unknown: str):
+    draws = np.concatenate([inputs().draws, inputs().draws + PLACES[1] - PLACES[0]])
+    found = fitted(replace(inputs(**{unknown: None}), draws=draws))
+    assert found.means.shape == (4, 1)
+    shares = np.exp(np.asarray(found.log_weights))[np.argsort(found.means[:, 0])]
+    assert shares.reshape(2, 2).sum(axis=1) == pytest.approx([0.25, 0.75], abs=0.1)

@@ -2,7 +2,7 @@
 
 A mode at the bound of a parameter has an exponential flank where a Gaussian has none. Chains that
 get there stay for long, and no leap brings others: whether a short run has met it is luck, and so
-is what a pilot knows of it. So these are fitted to no chain. Independent draws of the mixture
+is what a pilot knows of it. So these are not fitted to chains. Independent draws of the mixture
 itself, weighed by the density over it, tell what each Gaussian is to be, and the wide ones among
 them reach the flanks (population Monte Carlo; Cappé, Douc, Guillin, Marin and Robert 2008).
 """
@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import log_softmax, logsumexp, softmax
 
-from refti.errors import ReferenceFitError
 from refti.models.model import ValueAndGradient
 from refti.references.clusters import log_normals
 from refti.references.family import FitInputs
@@ -52,10 +51,7 @@ class Parts(NamedTuple):
 
 
 def fit(inputs: FitInputs) -> Mixture:
-    """The mixture of two Gaussians about each mode, as its own weighted draws have it.
-
-    Raises ReferenceFitError if a curvature is not known.
-    """
+    """The mixture of two Gaussians about each mode, as its own weighted draws have it."""
     rng = np.random.default_rng(inputs.seed)
     first = parts = two_a_mode(*_modes(inputs))
     for _ in range(TUNING.turns):
@@ -127,16 +123,12 @@ def _bounded(weights: np.ndarray) -> np.ndarray:
 
 
 def _modes(inputs: FitInputs) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The modes x[mode, dim], the factors of the covariances about them, and their log masses.
+    """Places x[mode, dim] of modes, the factors of the covariances there, and their log masses.
 
-    Where chains sit on no modes of their own, these are of the clusters of their draws.
+    Where the curvature is not known, or chains sit on no modes of their own, they are of the draws
+    about the modes, or of the draws' clusters.
     """
-    if inputs.peaks is None:
-        found = fit_mixture(inputs.draws)
+    if inputs.peaks is None or inputs.peak_factors is None or inputs.peak_masses is None:
+        found = fit_mixture(inputs.draws, inputs.peaks)
         return np.asarray(found.means), np.asarray(found.factors), np.asarray(found.log_weights)
-    if inputs.peak_factors is None or inputs.peak_masses is None:
-        raise ReferenceFitError(
-            "A broad mixture needs a negative definite Hessian at every mode; got "
-            f"{len(inputs.peaks)} modes, not all of which have one. Use reference='mixture'."
-        )
     return inputs.peaks, inputs.peak_factors, inputs.peak_masses

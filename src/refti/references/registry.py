@@ -85,7 +85,7 @@ ROWS = (
         "broad_mixture",
         mixture.Mixture,
         broad_mixture.fit,
-        "two Gaussians for each of several modes, one of them wide, for modes with long flanks",
+        "two Gaussians for each mode, one of them wide, for modes with long flanks",
         uses_draws=False,
         auto="several_modes",
         reaches_far=True,
