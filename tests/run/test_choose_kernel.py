@@ -86,5 +86,5 @@ def test_slices_learn_the_shelves_beside_a_peak_as_well(monkeypatch: pytest.Monk
     found = np.sqrt(np.diag(factor @ factor.T))
     assert (np.abs(np.log(found / exact)) < np.log(1.5)).all()
     # A reference whose tails reach the shelves is looked for, and the first round is a long one.
-    assert {"warped", "student"} <= set(state.plan.choice.lengths)
-    assert state.scans_wanted == ROUNDS.first_round_beside_flanks
+    assert {"broad_mixture", "student"} <= set(state.plan.choice.lengths)
+    assert state.scans_wanted == ROUNDS.first_round_where_it_jumps

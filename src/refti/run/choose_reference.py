@@ -22,6 +22,7 @@ from refti.run.tuning import REFERENCE_CHOICE as TUNING
 from refti.sampling.engine import Engine
 from refti.sampling.evaluation import values
 from refti.sampling.exact_start import exact_draws
+from refti.sampling.kernels.registry import BY_VALUES
 from refti.sampling.score_whitening import refit_by_scores, wants_scores
 from refti.sampling.streams import GeneratorStream, KeyStream
 from refti.search.large_mode import LargeMode
@@ -107,7 +108,7 @@ def measure_families(
     """The length of the way from each family that is worth trying.
 
     No shaped one is where the whole way from a plain one takes fewer draws than it would have to
-    save.
+    save. The shelves beside a peak that a density jumps down from are like modes of their own.
     """
     is_dense = end.model.dim <= FACTORS.densest
     is_dense &= not isinstance(pilot.rung.whitening.factor, Factor)
@@ -115,7 +116,8 @@ def measure_families(
     if isinstance(pilot.modes.mode, LargeMode) and pilot.modes.mode.sparse:
         plain = registry.SPARSE
     lengths = measure_lengths(end, pilot, plain, engine)
-    if pilot.on_separate_modes:
+    jumps = is_shaped and engine.kernel.name == BY_VALUES and end.leg.has_gradient
+    if pilot.on_separate_modes or jumps:
         several = registry.tried_by_auto("several_modes")
         gaussian = [name for name in several if not registry.FAMILIES[name].reaches_far]
         lengths |= measure_lengths(end, pilot, gaussian, engine)
@@ -223,8 +225,8 @@ def measure_length(end: End, reference: Reference, held_out: np.ndarray, engine:
 def pick_best(lengths: Mapping[str, float], target_error: float, worth: float) -> str:
     """The family of the shortest way; a shaped one only where it saves enough draws.
 
-    One whose flanks reach far is taken where its way is about as short: by draws of a short pilot,
-    which may not have been there, the way from one without flanks is always the shorter.
+    One whose flanks reach far is taken where its way is short and about as short as any: by draws
+    of a pilot that have not been in the flanks, the way from one without them is the shorter.
     """
     plain = {
         name: value
@@ -232,8 +234,9 @@ def pick_best(lengths: Mapping[str, float], target_error: float, worth: float) -
         if not registry.FAMILIES[name].auto.endswith("shaped")
     }
     best = min(plain, key=plain.__getitem__)
+    about_as_short = min(TUNING.about_as_short * plain[best], TUNING.short)
     for name, value in plain.items():
-        if registry.FAMILIES[name].reaches_far and value < TUNING.about_as_short * plain[best]:
+        if registry.FAMILIES[name].reaches_far and value < about_as_short:
             return name
     better = min(lengths, key=lengths.__getitem__)
     saved = (lengths[best] ** 2 - lengths[better] ** 2) / target_error**2

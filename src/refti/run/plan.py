@@ -44,11 +44,14 @@ class Plan:
     coordinates: str | None = None
 
     @property
+    def jumps(self) -> bool:
+        """Whether the density jumps: only then has it gradients and is sliced all the same."""
+        return self.last.kernel == BY_VALUES and self.path.has_gradient
+
+    @property
     def has_flanks(self) -> bool:
-        """Whether parts of the posterior are entered seldom and held for long: flanks, shelves."""
-        jumps = self.last.kernel == BY_VALUES and self.path.has_gradient
-        family = None if self.choice is None else registry.FAMILIES[self.choice.family]
-        return jumps or (family is not None and family.reaches_far)
+        """Whether the posterior has modes with flanks that a Gaussian does not reach."""
+        return self.choice is not None and registry.FAMILIES[self.choice.family].reaches_far
 
     @property
     def why(self) -> str:
@@ -75,7 +78,7 @@ def make_plan(
     if first == "auto":
         target = problem.settings.target_error
         # Beside a peak that a density jumps down from, the reference's tails decide what is met.
-        jumps = engine.kernel.name == BY_VALUES and end.leg.has_gradient
+        jumps = engine.kernel.name == BY_VALUES != problem.settings.kernel and end.leg.has_gradient
         is_shaped = problem.way is not None or jumps
         if lengths is None:
             lengths = measure_families(end, pilot, target, engine, is_shaped=is_shaped)

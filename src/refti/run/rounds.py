@@ -77,9 +77,7 @@ class RunState:
         """What the draws so far tell."""
         kept = self.problem.settings.kept
         samples = [collect(leg, kept) for leg in self.legs]
-        # Only a density that jumps has gradients and is sliced all the same.
-        sliced = self.legs[-1].rungs[-1].kernel == BY_VALUES != self.problem.settings.kernel
-        jumps = sliced and self.plan.path.has_gradient
+        jumps = self.plan.jumps and self.problem.settings.kernel != BY_VALUES
         return conclude(self.plan.path, samples, self.problem.settings, jumps=jumps)
 
     @property
@@ -91,7 +89,9 @@ class RunState:
 
 def begin(problem: Problem, plan: Plan) -> RunState:
     """The state before the first round of a plan."""
-    length = ROUNDS.first_round_beside_flanks if plan.has_flanks else ROUNDS.first_round
+    length = ROUNDS.first_round_with_flanks if plan.has_flanks else ROUNDS.first_round
+    if plan.jumps and problem.settings.kernel != BY_VALUES:
+        length = ROUNDS.first_round_where_it_jumps
     return RunState(problem, plan, scans_wanted=length)
 
 
