@@ -15,7 +15,6 @@ from refti.checks.of_draws import SAMPLE_LONGER
 from refti.checks.of_run import (
     check_modes,
     check_peak,
-    check_prior_reach,
     check_search,
     check_solver,
     check_tails,
@@ -31,7 +30,6 @@ from refti.run.conclude import Conclusion, shares_of
 from refti.run.groups import Groups
 from refti.run.origins import origin_of
 from refti.run.pilot import Peak
-from refti.run.prior_reach import find_prior_reach
 from refti.run.problem import Problem
 from refti.run.rounding import check_bounds
 from refti.run.rounds import RunState, evaluations_wanted, is_beyond_budget
@@ -41,7 +39,7 @@ from refti.search.large_mode import LargeMode
 
 
 def check_run(
-    state: RunState, stopped: float, meter: Meter, missing_tail: Sequence[Check] = ()
+    state: RunState, stopped: float, meter: Meter, tails: Sequence[Check] = ()
 ) -> list[Check]:
     """The checks that need more than the draws.
 
@@ -49,7 +47,7 @@ def check_run(
         state: the last one.
         stopped: the share of evaluations on the path that took too long and were given up.
         meter: of the run.
-        missing_tail: the check of what the draws miss in the tails, if it was looked for.
+        tails: the checks of what the draws miss in the tails, if it was looked for.
     """
     problem, pilot = state.problem, state.plan.pilot
     checks = [check_modes(pilot.modes.count, pilot.chains)]
@@ -67,25 +65,11 @@ def check_run(
     if not isinstance(state.plan.path.legs[-1].start, Student):  # whose own draws get there
         apart = pilot.on_separate_modes and problem.way is None
         checks.append(check_tails(_heaviest(points, pilot.modes.peaks if apart else None)))
-    checks += missing_tail
-    own = problem.own_points(points)
-    checks += _check_prior_reach(state, own, meter)
-    checks.append(check_bounds(problem.given[0], own, meter))
+    checks += tails
+    checks.append(check_bounds(problem.given[0], problem.own_points(points), meter))
     if stopped:
         checks.append(check_solver(stopped))
     return checks
-
-
-def _check_prior_reach(state: RunState, points: np.ndarray, meter: Meter) -> list[Check]:
-    """The check by draws of the prior, where they can tell something and the budget has room."""
-    if state.problem.kind is not Evidence:
-        return []
-    log_z, seed = state.conclusion.estimates["mbar"].value, state.problem.settings.seed
-    with suppress(OutOfBudgetError):
-        found = find_prior_reach(state.problem.given[0], points, log_z, seed, meter)
-        if found is not None:
-            return [check_prior_reach(found.share, found.error, found.coordinate)]
-    return []
 
 
 def _heaviest(points: np.ndarray, modes: np.ndarray | None = None) -> float:

@@ -12,10 +12,17 @@ from typing import NamedTuple
 
 from refti.checks.check import Check
 from refti.checks.ended import Ended
-from refti.checks.of_run import check_fresh_starts, check_missing_tail, check_unreached_mass
+from refti.checks.of_run import (
+    check_fresh_starts,
+    check_missing_tail,
+    check_prior_reach,
+    check_unreached_mass,
+)
+from refti.results.result import Evidence
 from refti.run.budget import spent_budget
 from refti.run.fresh_starts import compare_fresh_starts
 from refti.run.missing_tail import find_missing_tail
+from refti.run.prior_reach import find_prior_reach
 from refti.run.rounds import RunState
 from refti.run.unreached_mass import check_beyond_peaks
 from refti.sampling.engine import Engine
@@ -26,7 +33,7 @@ class LastLooks(NamedTuple):
     """What the looks told, and whether the run ended before its time, in one of them or before."""
 
     checks: list[Check]
-    missing_tail: list[Check]  # apart, as it stands with the other checks of tails
+    tails: list[Check]  # apart, as they stand with the other checks of tails
     ended: Ended | None
 
 
@@ -50,7 +57,8 @@ def take_last_looks(state: RunState, engine: Engine) -> LastLooks:
             ended = Ended.INTERRUPTED
             why = "the run was interrupted; run it again, with the same store= if it had one"
             told[name] = [_cut_short(missed, why)]
-    return LastLooks(told["fresh starts"] + told["beyond the peaks"], told["missing tail"], ended)
+    tails = told["missing tail"] + told["prior draws"]
+    return LastLooks(told["fresh starts"] + told["beyond the peaks"], tails, ended)
 
 
 def _cut_short(check: Check, why: str) -> Check:
@@ -67,8 +75,22 @@ def _look_at_tails(state: RunState, engine: Engine) -> list[Check]:
     return [check_missing_tail(*found)]
 
 
+def _look_at_prior_draws(state: RunState, engine: Engine) -> list[Check]:
+    """The check by exact draws of the prior, where there are such and they can tell something."""
+    problem = state.problem
+    if problem.kind is not Evidence:
+        return []
+    points = problem.own_points(state.conclusion.samples[-1].end_points)
+    log_z, seed = state.conclusion.estimates["mbar"].value, problem.settings.seed
+    found = find_prior_reach(problem.given[0], points, log_z, seed, engine.meter)
+    if found is None:
+        return []
+    return [check_prior_reach(found.share, found.error, found.coordinate)]
+
+
 _LOOKS: dict[str, tuple[Callable[[RunState, Engine], list[Check]], Check]] = {
     "fresh starts": (compare_fresh_starts, check_fresh_starts(float("nan"))),
     "beyond the peaks": (check_beyond_peaks, check_unreached_mass(float("nan"))),
     "missing tail": (_look_at_tails, check_missing_tail(float("nan"), 0.0)),
+    "prior draws": (_look_at_prior_draws, check_prior_reach(float("nan"), 0.0, "")),
 }

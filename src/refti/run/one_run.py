@@ -97,7 +97,7 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
             state = replace(state, ended=looks.ended)
         drawn = draw_posterior(state, engine)
         reference = draw_reference(state, engine)
-    checks = check_run(state, counting.stopped_share, meter, looks.missing_tail)
+    checks = check_run(state, counting.stopped_share, meter, looks.tails)
     points = seen.own_points(state.conclusion.samples[-1].end_points)
     memory.probe(points)
     groups = gather_groups(problem.given[0], seen.own_points(drawn), meter)
