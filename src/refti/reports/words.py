@@ -29,6 +29,7 @@ CHECKS = {
     "fresh starts": "Chains begun at draws of the reference come to the same places.",
     "beyond the peaks": "Chains pass to all the mass that lies beyond narrow peaks.",
     "missing tail": "The draws hold all of the tails of the posterior.",
+    "prior draws": "The chains reach as far as exact draws of the prior do.",
     "density": "The density is a finite number.",
     "witness": "A second estimate along another way agrees.",
 }

@@ -52,11 +52,39 @@ def find_modes(
         scanned: points at which it may be looked at by these, for modes that are narrower still.
     """
     mode = find_any_mode(evaluate, starts[0])
-    factor = mode.factor()
-    counted = Counted(evaluate)
-    if factor is None:
+    if mode.factor() is None:
         most = max(evaluations, narrow_evaluations)
         return _find_modes_rounded(evaluate, mode, starts, rng, most)
+    return _find_modes_about(
+        mode,
+        evaluate,
+        starts,
+        rng,
+        evaluations=evaluations,
+        narrow_evaluations=narrow_evaluations,
+        prior=prior,
+        space=space,
+        values=values,
+        scanned=scanned,
+    )
+
+
+def _find_modes_about(
+    mode: Mode | LargeMode,
+    evaluate: ValueAndGradient,
+    starts: np.ndarray,
+    rng: np.random.Generator,
+    *,
+    evaluations: int,
+    narrow_evaluations: int = 0,
+    prior: ValueAndGradient | None = None,
+    space: Space | None = None,
+    values: Values | None = None,
+    scanned: int = 0,
+) -> Modes:
+    """The peaks, from the first mode on, which has a curvature; as for `find_modes`."""
+    factor, counted = mode.factor(), Counted(evaluate)
+    assert factor is not None
     is_small = len(mode.x) <= TUNING.curved_peaks
     search = Ongoing(_only(mode, factor), orbits=Orbits(space if is_small else None))
     near = pick_near_starts(starts)
@@ -91,8 +119,10 @@ def _find_modes_rounded(
     if rounded is None:
         return alone
     cost = cost_of_rounding(dim)
-    begin = np.concatenate([mode.x[None], starts])
-    found = find_modes(rounded, begin, rng, evaluations=evaluations // cost)
+    round_mode = find_any_mode(rounded, mode.x)
+    if round_mode.factor() is None:  # a pole has none at any scale
+        return alone
+    found = _find_modes_about(round_mode, rounded, starts, rng, evaluations=evaluations // cost)
     if found.searched is None:
         return alone
     searched = replace(found.searched, evaluations=cost * found.searched.evaluations)
