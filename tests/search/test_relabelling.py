@@ -55,9 +55,10 @@ def evaluated(model: refti.Model) -> ValueAndGradient:
     program = jax.jit(jax.vmap(jax.value_and_grad(model.density.log_density)))
 
     def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        # One program for any number of points.
-        padded = np.concatenate([x, np.repeat(x[-1:], 512 - len(x) % 512, axis=0)])
-        parts = [program(part) for part in np.split(padded, len(padded) // 512)]
+        # Two programs for any number of points, since a climb asks for one or a few at a time.
+        width = 32 if len(x) <= 32 else 512
+        padded = np.concatenate([x, np.repeat(x[-1:], -len(x) % width, axis=0)])
+        parts = [program(part) for part in np.split(padded, len(padded) // width)]
         values, gradients = (np.concatenate(part)[: len(x)] for part in zip(*parts, strict=True))
         return values, gradients
 
