@@ -151,7 +151,10 @@ def _ratio(one: Summary | None, base: float) -> str:
         return "no answer"
     if one.is_biased:
         return f"wrong by {one.rms:.2f}"
-    return f"{one.seconds_to_wanted / base:.2g}×" if base > 0 else "–"
+    if not base > 0:
+        return "–"
+    ratio = one.seconds_to_wanted / base
+    return f"{ratio:.2g}×" if ratio < 10 else f"{ratio:,.0f}×"
 
 
 def _number(value: float) -> str:

@@ -63,7 +63,7 @@ def _pymc_model(problem: Problem) -> Any:
             pm.Normal("y", alpha + beta * centred, tau=tau, observed=data["strength"])
         else:
             alpha = pm.Normal("alpha", 0, 2)
-            slopes = pm.StudentT("beta", 4, 0, 1, shape=data["K"])
+            slopes = pm.StudentT("beta", nu=4, mu=0, sigma=1, shape=data["K"])
             pm.Bernoulli("y", logit_p=alpha + data["x"] @ slopes, observed=data["y"])
     return model
 
