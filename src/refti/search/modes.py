@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -59,13 +60,18 @@ def find_modes(
         mode,
         evaluate,
         starts,
-        rng,
-        evaluations=evaluations,
-        narrow_evaluations=narrow_evaluations,
-        prior=prior,
-        space=space,
-        values=values,
-        scanned=scanned,
+        space,
+        lambda search, counted: look_around(
+            search,
+            counted,
+            starts[0],
+            rng,
+            evaluations=evaluations,
+            narrow_evaluations=narrow_evaluations,
+            prior=prior,
+            values=values,
+            scanned=scanned,
+        ),
     )
 
 
@@ -73,34 +79,16 @@ def _find_modes_about(
     mode: Mode | LargeMode,
     evaluate: ValueAndGradient,
     starts: np.ndarray,
-    rng: np.random.Generator,
-    *,
-    evaluations: int,
-    narrow_evaluations: int = 0,
-    prior: ValueAndGradient | None = None,
-    space: Space | None = None,
-    values: Values | None = None,
-    scanned: int = 0,
+    space: Space | None,
+    look: Callable[[Ongoing, Counted], int],
 ) -> Modes:
-    """The peaks, from the first mode on, which has a curvature; as for `find_modes`."""
+    """The peaks from a first mode with a curvature on; `look` goes on and tells what it took."""
     factor, counted = mode.factor(), Counted(evaluate)
     assert factor is not None
     is_small = len(mode.x) <= TUNING.curved_peaks
     search = Ongoing(_only(mode, factor), orbits=Orbits(space if is_small else None))
-    near = pick_near_starts(starts)
-    search.send_out(counted, start_anywhere(near))
-    spent = look_around(
-        search,
-        counted,
-        starts[0],
-        rng,
-        evaluations=evaluations,
-        narrow_evaluations=narrow_evaluations,
-        prior=prior,
-        values=values,
-        scanned=scanned,
-    )
-    return _gather(evaluate, mode, search, starts, spent)
+    search.send_out(counted, start_anywhere(pick_near_starts(starts)))
+    return _gather(evaluate, mode, search, starts, look(search, counted))
 
 
 def _find_modes_rounded(
@@ -122,7 +110,14 @@ def _find_modes_rounded(
     round_mode = find_any_mode(rounded, mode.x)
     if round_mode.factor() is None:  # a pole has none at any scale
         return alone
-    found = _find_modes_about(round_mode, rounded, starts, rng, evaluations=evaluations // cost)
+    most = evaluations // cost
+    found = _find_modes_about(
+        round_mode,
+        rounded,
+        starts,
+        None,
+        lambda search, counted: look_around(search, counted, mode.x, rng, evaluations=most),
+    )
     if found.searched is None:
         return alone
     searched = replace(found.searched, evaluations=cost * found.searched.evaluations)
