@@ -71,10 +71,10 @@ def main() -> None:
 
 @main.command()
 @click.option("--models", default=SMALL, show_default=True)
-@click.option("--places", default="none,loky,dask", show_default=True)
+@click.option("--places", default="none,one core,loky,dask", show_default=True)
 @click.option("--warm", is_flag=True, help="Run each study twice, and time the second time.")
 def gain(models: int, places: str, warm: bool) -> None:
-    """Wall time of a study on two workers over that in one process."""
+    """Wall time of a study on two workers over that in one process of all cores, or of one."""
     alone = None
     for place in places.split(","):
         with tempfile.TemporaryDirectory() as folder:
@@ -82,12 +82,13 @@ def gain(models: int, places: str, warm: bool) -> None:
                 study = write_study(Path(folder), models)
                 shutil.rmtree(study.parent / "study-runs", ignore_errors=True)
                 # In a process and with a cache of its own: none finds what another has compiled.
-                command = ["run", str(study), "--executor", place, "--workers", "2"]
-                seconds, record = _timed([*command, "--json", "--quiet"], Path(folder))
+                workers = 2 if place in ("loky", "dask") else 1
+                command = ["run", str(study), "--json", "--quiet", "--workers", "2"]
+                command += ["--executor", place if workers == 2 else "none"]
+                core = 0 if place == "one core" else None
+                seconds, record = _timed(command, Path(folder), core=core)
         alone = alone or seconds
-        outside = 1 - record["spread"]["running_seconds"] / (
-            seconds * (1 if place == "none" else 2)
-        )
+        outside = 1 - record["spread"]["running_seconds"] / (seconds * workers)
         click.echo(
             f"{place}: {seconds:.1f} s, ratio {seconds / alone:.2f}, {record['busy']:.0f} s of "
             f"computing in all processes; outside the models' own runs "
@@ -97,15 +98,17 @@ def gain(models: int, places: str, warm: bool) -> None:
 
 
 def _timed(
-    arguments: list[str], cache: Path | None = None, cores: int | None = None
+    arguments: list[str], cache: Path | None = None, core: int | None = None
 ) -> tuple[float, Any]:
-    """The seconds that a command of refti took, and what it printed."""
+    """The seconds that a command of refti took, on one core or all, and what it printed."""
     environment = dict(os.environ)
     environment |= {} if cache is None else {"REFTI_CACHE": str(cache / "cache")}
-    environment |= {} if cores is None else {"REFTI_CORES": str(cores)}
+    environment |= {} if core is None else {"REFTI_CORES": "1"}
+    # XLA takes what the system lets it have, whatever refti is told.
+    bound = [] if core is None else ["taskset", "--cpu-list", str(core)]
     began, before = time.monotonic(), os.times()
     done = subprocess.run(
-        [sys.executable, "-m", "refti", *arguments],
+        [*bound, sys.executable, "-m", "refti", *arguments],
         stdout=subprocess.PIPE,
         text=True,
         env=environment,
@@ -149,10 +152,10 @@ def _time_one(name: str, command: list[str], folder: Path) -> tuple[float, float
     store = ["--store", str(folder / name.replace(" ", "-"))]
     if name == "joined":
         with ThreadPoolExecutor(2) as pool:
-            both = [pool.submit(_timed, [*command, *store], cores=1) for _ in range(2)]
+            both = [pool.submit(_timed, [*command, *store], core=core) for core in (0, 1)]
             (seconds, record), _ = (one.result() for one in both)
     elif name == "one core":
-        seconds, record = _timed([*command, *store], cores=1)
+        seconds, record = _timed([*command, *store], core=0)
     else:
         executor = [] if name == "none" else ["--executor", name]
         seconds, record = _timed([*command, *store, *executor])
