@@ -181,8 +181,10 @@ class TestLaws:
     """What must happen to the evidence when the model is changed in a known way."""
 
     def test_density_times_c_shifts_by_log_c(self):
+        # Chains take the same ways but for rounding, which on some processors ends the climb to the
+        # mode at another last digit.
         found = higher_result()
-        assert found.value - quick_result().value == pytest.approx(2.5, abs=1e-9)
+        assert found.value - quick_result().value == pytest.approx(2.5, abs=1e-6)
         assert found.error == pytest.approx(quick_result().error, rel=1e-6)
 
     def test_affine_change_of_variables_changes_nothing(self):
