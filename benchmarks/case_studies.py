@@ -215,7 +215,8 @@ def beside_command_line(row: Row, own: Record) -> str:
     except (ValueError, KeyError):
         if own.log_z is None and ended.returncode == 2:
             return "same"  # refused both times
-        return f"no number: {ended.stderr.strip()[-300:]}"
+        told = " ".join(ended.stderr.split())[-300:]
+        return f"no number, ended with {ended.returncode}: {told}"
     trusted = ended.returncode == 0
     if (said["value"], said["error"], trusted) == (own.log_z, own.error, own.trusted):
         return "same"
