@@ -77,8 +77,10 @@ sources: venv
 zoo: venv
 	$(BIN)/python -m benchmarks.zoo
 
+# Models after published ones, and the tables of docs/sources.md; goes on from runs/studies.jsonl.
+# COMMAND_LINE=yes: each by the command line as well.
 studies: venv
-	$(BIN)/python -m benchmarks.case_studies
+	$(BIN)/python -m benchmarks.case_studies $(if $(COMMAND_LINE),--command-line)
 
 blackbox: venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check dynesty

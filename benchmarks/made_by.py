@@ -8,13 +8,19 @@ from importlib.metadata import version
 from pathlib import Path
 
 
-def made_by(command: str) -> str:
-    """The line as Markdown; a tree with changes that are not committed is marked by a +."""
-    git = ["git", "-C", str(Path(__file__).parent)]
-    revision = subprocess.run(
+def made_by(command: str, *revisions: str) -> str:
+    """The line as Markdown, of the present revision where none is given."""
+    named = [one for one in revisions or (revision(),) if one]
+    where = f"revision {', '.join(named)}" if named else "outside its repository"
+    today = datetime.now(UTC).strftime("%Y-%m-%d")
+    return f"*Made by `{command}`, refti {version('refti')}, {where}, {today}.*\n"
+
+
+def revision() -> str:
+    """The present commit; a + marks a tree with changes to refti that are not committed."""
+    git = ["git", "-C", str(Path(__file__).parents[1])]
+    now = subprocess.run(
         [*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True
     ).stdout.strip()
     changed = subprocess.run([*git, "status", "--porcelain", "src"], capture_output=True).stdout
-    where = f"revision {revision}{'+' if changed else ''}" if revision else "outside its repository"
-    today = datetime.now(UTC).strftime("%Y-%m-%d")
-    return f"*Made by `{command}`, refti {version('refti')}, {where}, {today}.*\n"
+    return f"{now}+" if now and changed else now

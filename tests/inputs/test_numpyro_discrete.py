@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import jax.numpy as jnp
 import numpy as np
 import numpyro
@@ -104,3 +106,85 @@ def test_plates_deterministics_and_data_are_in_the_result_and_its_files(tmp_path
     np.testing.assert_array_equal(result.groups["observed_data"]["y"], y)
     result.save(tmp_path / "run")
     assert refti.load(tmp_path / "run").posterior.identical(posterior)
+
+
+CAPTURES = np.array(
+    [
+        [1, 1, 0, 1, 0, 0],
+        [0, 1, 0, 0, 0, 0],
+        [0, 0, 1, 1, 1, 1],
+        [1, 0, 0, 1, 1, 0],
+        [0, 0, 0, 0, 1, 0],
+    ]
+)
+
+
+def captured_again(captures, masked_states: bool) -> None:
+    """Which animals live is summed out; that state is of 32 bits, as in NumPyro's example."""
+    survival = numpyro.sample("survival", dist.Uniform(0, 1))
+    capture = numpyro.sample("capture", dist.Uniform(0, 1))
+
+    def step(carry, seen):
+        known, alive = carry
+        animals, seen_before = (
+            numpyro.plate("animals", len(captures)),
+            numpyro.handlers.mask(mask=known),
+        )
+        lives = dist.util.clamp_probs(known * survival * alive + (1 - known))
+        with animals, seen_before if masked_states else nullcontext():
+            alive = numpyro.sample("alive", dist.Bernoulli(lives))
+        with animals, seen_before:
+            sees = dist.util.clamp_probs(capture * alive)
+            numpyro.sample("seen", dist.Bernoulli(sees), obs=seen)
+        return (known | seen.astype(bool), alive), None
+
+    begin = captures[:, 0].astype(bool), jnp.ones(len(captures), dtype=jnp.int32)
+    scan(step, begin, jnp.swapaxes(captures[:, 1:], 0, 1))
+
+
+def of_captures(survival: float, capture: float, masked_states: bool) -> float:
+    """By hand: seen or not until the last time, and never after it, dead or overlooked.
+
+    Where the states before the first capture are masked, an animal is dead at it by one half.
+    """
+    total = 0.0
+    for row in CAPTURES:
+        (times,) = np.nonzero(row)
+        between = row[times[0] + 1 : times[-1] + 1]
+        unseen = 1.0
+        for _ in range(len(row) - 1 - times[-1]):
+            unseen = 1 - survival + survival * (1 - capture) * unseen
+        known = survival ** len(between) * np.prod(np.where(between, capture, 1 - capture)) * unseen
+        if masked_states and times[0] > 0:
+            known = 0.5 * known + 0.5 * (len(between) == 0)
+        total += np.log(known)
+    return total
+
+
+@pytest.mark.parametrize("masked_states", [False, True])
+def test_a_scan_that_carries_32_bits_is_summed_out_with_its_masks(masked_states: bool) -> None:
+    masked_out = sum(np.nonzero(row)[0][0] for row in CAPTURES)
+    told = f'"alive" is masked out in places.*{masked_out * np.log(2):.3f} nats'
+    with pytest.warns(UserWarning, match=told) if masked_states else nullcontext():
+        model = refti.from_numpyro(captured_again, CAPTURES, masked_states)
+    x = np.random.default_rng(2).normal(size=(6, 2))
+    rates = 1 / (1 + np.exp(-x))
+    jacobian = np.log(rates * (1 - rates)).sum(axis=1)
+    by_hand = np.array([of_captures(*at, masked_states) for at in rates]) + jacobian
+    np.testing.assert_allclose(model.log_densities(x), by_hand, rtol=1e-10)
+    np.testing.assert_allclose(model.prior_alone().log_densities(x), jacobian, rtol=1e-10)
+
+
+def test_a_float_that_a_scan_carries_in_32_bits_is_computed_in_64() -> None:
+    def levels(y, dtype) -> None:
+        spread = numpyro.sample("spread", dist.HalfNormal(1))
+
+        def step(level, now):
+            numpyro.sample("y", dist.Normal(level, 1), obs=now)
+            return 0.3 * level + spread * now, None
+
+        scan(step, jnp.zeros((), dtype=dtype), y)
+
+    narrow, plain = (refti.from_numpyro(levels, Y, one) for one in (jnp.float32, float))
+    x = np.array([[-1.0], [0.3], [1.2]])
+    np.testing.assert_array_equal(narrow.log_densities(x), plain.log_densities(x))

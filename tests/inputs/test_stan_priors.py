@@ -242,6 +242,26 @@ def test_every_statement_is_counted_once_in_the_prior_or_the_likelihood():
     assert len(code.factors) == 11
 
 
+@pytest.mark.parametrize(
+    ("statement", "of_data"),
+    [
+        ("1 ~ bernoulli(p);", True),
+        ("0 ~ poisson_log(mu[1]);", True),
+        ("target += bernoulli_lpmf(1 | p);", True),
+        ("target += log_sum_exp(bernoulli_lpmf(1 | p), bernoulli_lpmf(0 | p) + mu[1]);", True),
+        ("p ~ beta(2, 2);", False),
+        ("target += normal_lpdf(mu[1] | 0, 1);", False),
+    ],
+)
+def test_what_is_said_of_a_whole_number_is_no_prior(statement: str, of_data: bool):
+    code = code_of(
+        "parameters { vector[2] mu; real<lower=0, upper=1> p; }"
+        f"model {{ mu ~ normal(0, 1); {statement} }}"
+    )
+    prior, other = code.factors
+    assert (prior.is_likelihood, other.is_likelihood) == (False, of_data)
+
+
 def test_improper_priors_are_told_before_anything_is_compiled(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(Wheel, "build", lambda *a: pytest.fail("compiled"))
     program = """

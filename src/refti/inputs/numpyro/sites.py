@@ -9,12 +9,13 @@ from typing import Any, Literal, TypeVar
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Float
+from jaxtyping import Array, Bool, Float
 from numpyro import handlers
 from numpyro.distributions import biject_to
-from numpyro.distributions.distribution import Unit
+from numpyro.distributions.distribution import MaskedDistribution, Unit
 
 from refti.errors import ModelError
+from refti.inputs.numpyro.scans import WideCarries
 
 Site = Mapping[str, Any]
 Kind = Literal["latent", "observed", "factor"]
@@ -37,6 +38,11 @@ class Call:
     kwargs: Mapping[str, Any]
     summed_out: frozenset[str] = frozenset()
 
+    @property
+    def in_64_bits(self) -> Callable[..., Any]:
+        """The model with carries of 64 bits in its scans."""
+        return WideCarries(self.function)
+
     def run(self, value_of: Callable[[Site], Any], seed: Any = 0) -> dict[str, Site]:
         """All sites by name, in the order of the model, the latents at the values given.
 
@@ -49,7 +55,7 @@ class Call:
                 return None
             return _last_value(site) if site["name"] in self.summed_out else value_of(site)
 
-        seeded = handlers.seed(handlers.substitute(self.function, substitute_fn=value), seed)
+        seeded = handlers.seed(handlers.substitute(self.in_64_bits, substitute_fn=value), seed)
         if self.summed_out:
             seeded = handlers.block(seeded, hide=list(self.summed_out))
         return handlers.trace(seeded).get_trace(*self.args, **self.kwargs)
@@ -134,6 +140,15 @@ def log_probabilities(site: Site) -> Float[Array, "..."]:
 def log_probability(site: Site) -> Float[Array, ""]:
     """What a site adds to the log density."""
     return jnp.sum(log_probabilities(site))
+
+
+def mask_of(site: Site) -> Bool[Array, "..."]:
+    """Which elements of a site count, all masks about it together; in any shape that broadcasts."""
+    mask = jnp.asarray(True)
+    for layer in layers(site["fn"]):
+        if isinstance(layer, MaskedDistribution):
+            mask = mask & layer._mask
+    return mask
 
 
 def log_jacobian(site: Site, z: Float[Array, "..."]) -> Float[Array, ""]:

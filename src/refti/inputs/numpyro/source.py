@@ -17,7 +17,11 @@ from jax.extend.core import ClosedJaxpr
 from jaxtyping import Array, Float
 
 from refti.errors import ModelError
-from refti.inputs.numpyro.enumeration import sites_to_sum_out, summed_log_density
+from refti.inputs.numpyro.enumeration import (
+    nats_of_masks,
+    sites_to_sum_out,
+    summed_log_density,
+)
 from refti.inputs.numpyro.faults import doubts, faults, structure
 from refti.inputs.numpyro.normalised import prior_parts
 from refti.inputs.numpyro.quantities import read_quantities
@@ -104,16 +108,18 @@ def _with_sites_summed_out(space: NumPyroSpace, outline: _Outline, trial: Trial)
     that neither is given in results.
     """
 
-    data = likelihood_kind(outline.kinds)
+    call, data = space.call, likelihood_kind(outline.kinds)
+    masked = _run_users_function(lambda: nats_of_masks(call))
+    for name, nats in masked.items():
+        warnings.warn(_of_mask(name, nats), stacklevel=3)
 
     def traced(without: Kind | None) -> Density:
         def log_density(x: Float[Array, " dim"]) -> Float[Array, ""]:
-            return summed_log_density(space, x, without=without)
+            return summed_log_density(space, x, without=without, nats=sum(masked.values()))
 
         dim = len(space.coordinates)
         return to_density(_run_users_function(lambda: trace(log_density, dim)))
 
-    call = space.call
     made = Model.assembled(
         space,
         traced(None),
@@ -124,6 +130,15 @@ def _with_sites_summed_out(space: NumPyroSpace, outline: _Outline, trial: Trial)
     )
     known = read_quantities(space, trial.start)
     return made.with_quantities(replace(known, derived=None, log_likelihoods=None))
+
+
+def _of_mask(name: str, nats: float) -> str:
+    return (
+        f'Discrete site "{name}" is masked out in places. NumPyro counts each of its values there '
+        f"with weight one, which is {nats:.3f} nats too many; refti divides by them, so that the "
+        "values left out are equally probable. If that is not what you mean, mask the observed "
+        "sites alone."
+    )
 
 
 def _listed(names: frozenset[str]) -> str:

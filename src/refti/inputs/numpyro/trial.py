@@ -9,11 +9,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr, jaxpr_as_fun
-from jaxtyping import Array, Bool, Float, Key
-from numpyro.distributions.distribution import MaskedDistribution
+from jaxtyping import Array, Float, Key
 
 from refti.inputs.numpyro.faults import structure, structure_changes
-from refti.inputs.numpyro.sites import Site, family, is_latent, kind, layers, log_probabilities
+from refti.inputs.numpyro.sites import Site, family, is_latent, kind, log_probabilities, mask_of
 from refti.inputs.numpyro.space import NumPyroSpace
 from refti.inputs.numpyro.tuning import TUNING
 from refti.models.density import QUICK_COMPILE
@@ -102,21 +101,13 @@ def _compute_numbers(site: Site) -> Numbers:
     missing: Array | int = 0
     outside: Array | int = 0
     if is_latent(site):
-        masked_out = jnp.sum(~_mask(site))
+        masked_out = jnp.sum(~mask_of(site))
     elif kind(site) == "observed":
         value, support = jnp.asarray(site["value"]), site["fn"].support
         missing = jnp.sum(jnp.isnan(value))
         if not any(isinstance(bound, jax.core.Tracer) for bound in jax.tree.leaves(support)):
-            outside = jnp.sum(~support(value) & _mask(site))
+            outside = jnp.sum(~support(value) & mask_of(site))
     return Numbers(jnp.sum(log_probability), masked_out, missing, outside)
-
-
-def _mask(site: Site) -> Bool[Array, "..."]:
-    mask = jnp.asarray(True)
-    for layer in layers(site["fn"]):
-        if isinstance(layer, MaskedDistribution):
-            mask = mask & layer._mask
-    return mask
 
 
 def _faults_and_doubts(

@@ -1,7 +1,8 @@
 """Factors of a program's density: which statements are its prior and which its likelihood.
 
-A factor belongs to the likelihood if what stands on the left of its density is made of data. Where
-a parameter appears elsewhere, such as in what is taken from the data, does not give it a prior.
+A factor belongs to the likelihood if what stands on the left of its density is made of data, or is
+a whole number, which no parameter can be: `bernoulli_lpmf(1 | p)` is an observation. Where a
+parameter appears elsewhere, such as in what is taken from the data, does not give it a prior.
 """
 
 from __future__ import annotations
@@ -16,6 +17,12 @@ from refti.inputs.stan.declarations import Declared
 from refti.inputs.stan.syntax import Statement, Tokens
 
 DENSITY = re.compile(r"_l(u?p[dm]f|c?cdf)$")
+MASS = re.compile(r"_lu?pmf$")
+# Distributions of whole numbers by name, for what is drawn from them by a tilde.
+DISCRETE = re.compile(
+    r"(bernoulli|((beta_)?(neg_)?binomial|poisson)(_2)?|categorical|hypergeometric|discrete_range"
+    r"|ordered|(dirichlet_)?multinomial)(_(log|logit|probit|logistic))?(_glm)?$"
+)
 LOCAL = ("transformed parameters", "model")
 
 
@@ -138,7 +145,7 @@ class Code:
         context = {"loops": loops, "is_conditional": is_conditional}
         if line.kind == "draw":
             name, arguments, truncated = _drawn(line.right)
-            data = self._is_of_data((line.left,), line.tokens)
+            data = bool(DISCRETE.match(name)) or self._is_of_data((line.left,), line.tokens)
             text = " ".join(line.tokens)
             return [
                 Factor(
@@ -193,7 +200,8 @@ class Code:
             arguments,
             truncated,
             **context,  # type: ignore[arg-type]
-            is_likelihood=self._is_of_data(lefts, term),
+            is_likelihood=any(MASS.search(called) for called, _ in inner)
+            or self._is_of_data(lefts, term),
             text=f"target += {sign} ({' '.join(term)});",
         )
 

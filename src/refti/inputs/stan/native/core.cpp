@@ -77,8 +77,9 @@ Eigen::VectorXd vector_of(const double* values, int size) {
   return Eigen::Map<const Eigen::VectorXd>(values, size);
 }
 
+// Of nothing, data() is null: memcpy would let the compiler take it for no null, and free it.
 void copy(const Eigen::VectorXd& from, double* to) {
-  std::memcpy(to, from.data(), sizeof(double) * from.size());
+  if (from.size() > 0) std::memcpy(to, from.data(), sizeof(double) * from.size());
 }
 
 }  // namespace
