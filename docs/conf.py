@@ -24,6 +24,7 @@ plainly = {
 }
 os.environ.setdefault("XLA_FLAGS", " ".join(f"--{name}={plainly[name]}" for name in plainly))
 os.environ.setdefault("NUMBA_OPT", "0")
+os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
 os.environ["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -39,9 +39,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_collection_finish() -> None:
-    """What was imported stays: looking through it again and again for garbage takes a while."""
+    """What was imported stays: looking through it again and again for garbage takes a while.
+
+    So does looking after every 700 new objects, of which JAX makes millions in tracing.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -111,6 +111,8 @@ def compile_plainly() -> None:
     flags = " ".join(f"--{name}={value}" for name, value in PLAINLY.items())
     os.environ.setdefault("XLA_FLAGS", flags)
     os.environ.setdefault("NUMBA_OPT", "0")  # which halves what Numba takes for a PyMC model
+    # Where in the source each operation of a program was written, which nobody reads here.
+    os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
 
 
 def use_one_blas_thread() -> None:

@@ -508,7 +508,9 @@ class Logistic:
         return jax.random.logistic(key, (self.dim,))
 
 
-@pytest.mark.parametrize("reference", ["covariance", "laplace"])
+@pytest.mark.parametrize(
+    "reference", ["covariance", pytest.param("laplace", marks=pytest.mark.long)]
+)
 def test_two_modes_far_apart_are_not_trusted_when_wrong(reference: str):
     """Weights 9 to 1, 14 standard deviations apart; a chain at lambda = 1 cannot cross."""
     target = suite.bimodal(2, 14, 0.9)
