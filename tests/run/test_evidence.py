@@ -23,6 +23,8 @@ from refti import suite
 from refti.estimators import mbar
 from refti.references.gaussian import gaussian as gaussian_reference
 from refti.results.result import Result
+from refti.sampling import density_along_leg
+from refti.sampling.density_along_leg import log_density_on
 from targets import (
     CUT_LOG_Z,
     GAUSSIAN_FACTOR,
@@ -522,14 +524,27 @@ def test_two_modes_far_apart_are_not_trusted_when_wrong(reference: str):
 class TestCost:
     """What a run compiles and counts."""
 
-    def test_first_run_compiles_six_programs_and_the_next_none(self):
-        # begin, advance, fresh_steps, exact_draws, log_densities of model and of reference
+    def test_first_run_compiles_seven_programs_and_the_next_none(
+        self, monkeypatch: pytest.MonkeyPatch
+    ):
+        """They are begin, advance, leaps, fresh steps, exact draws, log densities of model and of
+        reference; the leg's gradient is in two of them, and traced once for both.
+        """
+        traced = []
+
+        def note(*arguments):
+            traced.append(arguments)
+            return log_density_on(*arguments)
+
+        monkeypatch.setattr(density_along_leg, "log_density_on", note)
         model = refti.Model(lambda x: -0.5 * jnp.sum((x - 0.123) ** 2) - 0.01 * x[1] ** 4, dim=2)
         first = refti.evidence(model, **SMALL)
-        assert 0 < first.cost.programs <= 6
+        assert 0 < first.cost.programs <= 7
+        assert len(traced) == 1
         assert 0 < first.cost.compile_seconds < first.cost.seconds
         second = refti.evidence(model, **SMALL, seed=1)
         assert second.cost.programs == 0
+        assert len(traced) == 1
         assert second.cost.compile_seconds < first.cost.compile_seconds
 
     def test_second_run_compiles_next_to_nothing_by_jaxs_own_count(self):

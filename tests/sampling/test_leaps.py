@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
@@ -15,12 +15,12 @@ from scipy import stats
 
 import refti
 from refti.paths.path import Leg
-from refti.references.gaussian import gaussian
+from refti.references.gaussian import Gaussian, gaussian
 from refti.sampling.block import Rung
 from refti.sampling.density_along_leg import whitened
 from refti.sampling.kernels import gradient_kernel
 from refti.sampling.kernels.gradient_kernel import Chains
-from refti.sampling.kernels.leap import leap
+from refti.sampling.kernels.leap import Leaps, draw_leaps, no_leaps, take_leaps
 from refti.sampling.kernels.step_size import fresh_step_size
 from refti.sampling.leg import LegState, Scan, choose_leaps
 from refti.sampling.metering import Meter
@@ -53,24 +53,28 @@ class After(NamedTuple):
 def leaps(leg: Leg, lam: float, x: np.ndarray, *, by: float | None = None) -> After:
     """Chains after six leaps each on the rung lam, accepted by the power `by`."""
     u = jnp.asarray((x - WHITENING.location) @ INVERSE.T)
-    state, taken = _six_leaps(leg, jnp.asarray(lam), jnp.asarray(lam if by is None else by), u)
+    drawn = draw_leaps(leg.start, WHITENING, jax.random.key(3), INVERSE, count=6, chains=len(x))
+    power = jnp.asarray(lam if by is None else by)
+    state, taken = _six_leaps(leg, jnp.asarray(lam), power, u, drawn)
     x = np.asarray(WHITENING.location + state.position[0] @ WHITENING.factor.T)
     return After(x, state, float(taken.mean()))
 
 
 @jax.jit
 def _six_leaps(
-    leg: Leg, lam: jax.Array, by: jax.Array, u: jax.Array
+    leg: Leg, lam: jax.Array, by: jax.Array, u: jax.Array, drawn: tuple[jax.Array, jax.Array]
 ) -> tuple[hmc.HMCState, jax.Array]:
     density = whitened(leg, lam, *WHITENING)
+    at = jax.vmap(lambda u: hmc.init((u, jnp.zeros(())), density))
 
-    def once(state: hmc.HMCState, key: jax.Array) -> tuple[hmc.HMCState, jax.Array]:
-        keys = jax.random.split(key, len(u))
-        after = jax.vmap(lambda k, s: leap(k, s, density, leg, by, WHITENING, INVERSE))(keys, state)
+    def once(
+        state: hmc.HMCState, drawn: tuple[jax.Array, jax.Array]
+    ) -> tuple[hmc.HMCState, jax.Array]:
+        there, luck = drawn
+        after = take_leaps(Leaps(at(there), luck), by, state)
         return after, jnp.any(after.position[0] != state.position[0], axis=1).mean()
 
-    state = jax.vmap(lambda u: hmc.init((u, jnp.zeros(())), density))(u)
-    return jax.lax.scan(once, state, jax.random.split(jax.random.key(3), 6))
+    return jax.lax.scan(once, at(u), drawn)
 
 
 class RungOnGrid:
@@ -153,36 +157,50 @@ class Info(NamedTuple):
     num_integration_steps: jax.Array
 
 
-def test_keys_of_leaps_are_none_of_those_of_moves(monkeypatch: pytest.MonkeyPatch):
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class KeysDrawn(Gaussian):
+    """A reference whose draws are the keys that it draws by."""
+
+    def sample(self, key: jax.Array) -> jax.Array:
+        return bits(key)
+
+
+def bits(key: jax.Array) -> jax.Array:
+    return jax.random.key_data(key).astype(jnp.float64)
+
+
+def test_keys_of_leaps_are_none_of_those_of_moves():
     """A key that was folded in once equalled one that a split gave: each leap then repeated the
     randomness of a move, which biased every estimate.
     """
 
-    def bits(key: jax.Array) -> jax.Array:
-        return jax.random.key_data(key).astype(jnp.float64)
-
     def move(key, state, density, size, length, most_steps):
         info = Info(jnp.ones(()), jnp.zeros(()), jnp.zeros((), bool), jnp.zeros((), int))
-        return state._replace(position=(bits(key), state.position[1])), info
+        first, second = bits(jax.random.split(key)[0])  # as a trajectory draws its momentum
+        (_, slot), (gradient, _) = state.position, state.logdensity_grad
+        return hmc.HMCState((bits(key), slot), first, (gradient, second)), info
 
-    def note(key, state, *others):
-        first, second = bits(key)
-        return state._replace(logdensity=first, logdensity_grad=(state.logdensity_grad[0], second))
-
-    monkeypatch.setattr(gradient_kernel, "leap", note)
     chains, count = 3, 5
     none = Chains(np.zeros((chains, 2)), np.zeros(chains), np.zeros((chains, 2)), np.zeros(chains))
     unit = whitening(np.zeros(2), np.eye(2))
     one, zero = jnp.ones(()), jnp.zeros(())
     _, _, trace = gradient_kernel._advance(
         *(log_gamma_leg(), one, unit, none, fresh_step_size(0.5, Meter()), jax.random.key(4)),
-        *(one, jnp.asarray(8), 0.8 * one, zero > 0, one > 0, np.eye(2)),
+        *(one, jnp.asarray(8), 0.8 * one, zero > 0, zero > 0, no_leaps(count, chains, 2)),
         move=move,
         count=count,
     )
-    of_moves = np.asarray(trace.x).reshape(-1, 2)
-    of_leaps = np.stack([trace.log_density, trace.delta], axis=-1).reshape(-1, 2)
-    assert len({tuple(key) for key in (*of_moves, *of_leaps)}) == 2 * chains * count
+    start = KeysDrawn(START.mean, START.factor, START.inverse_factor, START.log_height)
+    u, _ = draw_leaps(start, unit, jax.random.key(4), np.eye(2), count=count, chains=chains)
+    of_moves = np.concatenate(
+        [
+            np.asarray(trace.x).reshape(-1, 2),
+            np.stack([trace.log_density, trace.delta], axis=-1).reshape(-1, 2),
+        ]
+    )
+    of_leaps = np.asarray(u).reshape(-1, 2)
+    assert len({tuple(key) for key in (*of_moves, *of_leaps)}) == 3 * chains * count
 
 
 def leg_state(lambdas: tuple[float, ...], delta: np.ndarray) -> LegState:

@@ -57,6 +57,10 @@ class Compiled(Generic[P, R]):
             self._latest = density, program
         return program
 
+    def program_within(self, density: Any) -> Any:
+        """The same for a density that another program is being traced with, which is not kept."""
+        return self._program(_kind(density))
+
     def _program(self, kind: Any) -> Any:
         with self._lock:
             program = self._kept.get(kind)

@@ -53,6 +53,8 @@ QUICK_COMPILE = {
     for name, value in (
         ("xla_backend_optimization_level", 1),
         ("xla_cpu_use_fusion_emitters", False),
+        # Parts of a program that LLVM compiles side by side; 32 otherwise, each at a price.
+        ("xla_cpu_parallel_codegen_split_count", 8),
     )
     if f"--{name}=" not in os.environ.get("XLA_FLAGS", "")
 }

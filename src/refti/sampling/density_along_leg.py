@@ -11,6 +11,7 @@ from jaxtyping import Array, Float
 
 from refti.factors.either import out
 from refti.models.batching import one_by_one
+from refti.models.compiled import compiled
 from refti.models.density import Density
 from refti.paths.path import Leg
 
@@ -45,13 +46,35 @@ def log_density_on(
 def whitened(
     leg: Leg, lam: Float[Array, ""], location: Float[Array, " dim"], factor: Any
 ) -> Callable[[Position], Float[Array, ""]]:
-    """log q_lam as a function of position, x = location + factor @ u."""
+    """log q_lam as a function of position, x = location + factor @ u.
 
+    Programs ask for its gradient in several places. What is traced for one of them serves all.
+    """
+    traced = _value_and_gradient.program_within(leg)
+
+    @jax.custom_vjp
+    def log_density(position: Position) -> Float[Array, ""]:
+        return traced(leg, lam, location, factor, position)[0]
+
+    def forward(position: Position) -> tuple[Float[Array, ""], Position]:
+        return traced(leg, lam, location, factor, position)
+
+    def backward(gradient: Position, cotangent: Float[Array, ""]) -> tuple[Position]:
+        return (jax.tree.map(lambda part: cotangent * part, gradient),)
+
+    log_density.defvjp(forward, backward)
+    return log_density
+
+
+@compiled(options=None)
+def _value_and_gradient(
+    leg: Leg, lam: Float[Array, ""], location: Float[Array, " dim"], factor: Any, position: Position
+) -> tuple[Float[Array, ""], Position]:
     def log_density(position: Position) -> Float[Array, ""]:
         u, slot = position
         return log_density_on(leg, lam, location + out(factor, u), slot)
 
-    return log_density
+    return jax.value_and_grad(log_density)(position)
 
 
 def _value(density: Density, x: Float[Array, " dim"]) -> Float[Array, ""]:

@@ -22,9 +22,15 @@ from refti.factors.factor import Factor
 from refti.models.compiled import compiled
 from refti.paths.path import Leg
 from refti.references.base import Reference
-from refti.sampling.density_along_leg import Position, whitened
+from refti.sampling.density_along_leg import whitened
 from refti.sampling.kernels.base import HostOrDevice, Iterations, RungDensity, Trace
-from refti.sampling.kernels.leap import leap
+from refti.sampling.kernels.leap import (
+    Leaps,
+    draw_leaps,
+    keys_of_iteration,
+    no_leaps,
+    take_leaps,
+)
 from refti.sampling.kernels.step_size import StepSize, adapt
 from refti.sampling.metering import Meter
 from refti.sampling.tuning import TUNING
@@ -71,8 +77,8 @@ class GradientKernel:
         meter: Meter,
     ) -> tuple[Chains, StepSize | None, Trace]:
         """The state and the step size after some iterations of every chain, and their trace."""
-        factor = on_host(density.whitening.factor)
         leaping = iterations.leaping and isinstance(density.leg.start, Reference)
+        leaps = _leaps(density, state, key, iterations, meter)
         state, step_size, trace = meter.call(
             _advance,
             density.leg,
@@ -86,7 +92,7 @@ class GradientKernel:
             jnp.asarray(iterations.target_acceptance),
             jnp.asarray(iterations.adapting),
             jnp.asarray(leaping),
-            None if isinstance(factor, Factor) else np.linalg.inv(factor) if leaping else factor,
+            leaps,
             move=self.move,
             count=iterations.count,
         )
@@ -135,7 +141,7 @@ def _advance(
     target_acceptance: Float[Array, ""],
     adapting: Bool[Array, ""],
     leaping: Bool[Array, ""],
-    inverse_factor: Float[HostOrDevice, "dim dim"] | None,
+    leaps: Leaps | None,
     *,
     move: Move,
     count: int,
@@ -143,24 +149,14 @@ def _advance(
     """The chains after some iterations, their step size, and their trace.
 
     Trajectories have this length, in no more than the largest number of steps; the step size
-    moves towards acceptance at the target while adapting. A leap follows each where they are asked
-    for.
+    moves towards acceptance at the target while adapting. A leap is tried after each where they
+    are asked for.
     """
     density = whitened(leg, lam, *whitening)
 
-    def leaps(key: Array, state: hmc.HMCState) -> hmc.HMCState:
-        if not isinstance(leg.start, Reference):
-            return state
-        inverse = None if inverse_factor is None else jnp.asarray(inverse_factor)
-        keys = jax.random.split(key, len(state.logdensity))
-        return jax.vmap(lambda key, state: leap(key, state, density, leg, lam, whitening, inverse))(
-            keys, state
-        )
-
-    def iterate(carried: Any, key: Array) -> Any:
-        state, steps = carried
-        # By one split: a key folded in later may be one of those that a split gives.
-        jitter_key, chains_key, leaps_key = jax.random.split(key, 3)
+    def iterate(carried: Any, given: tuple[Array, Leaps | None]) -> Any:
+        (state, steps), (key, its_leaps) = carried, given
+        jitter_key, chains_key, _ = keys_of_iteration(key)
         # One jitter for all chains: they run in step, so different lengths would only wait.
         jitter = jax.random.uniform(jitter_key, minval=0.5, maxval=1.5)
         keys = jax.random.split(chains_key, len(state.logdensity))
@@ -172,7 +168,9 @@ def _advance(
         acceptance, inside = jnp.nan_to_num(info.acceptance_rate), jnp.isfinite(info.energy)
         adapted = adapt(steps, target_acceptance, _acceptance_inside(acceptance, inside))
         steps = jax.tree.map(lambda new, old: jnp.where(adapting, new, old), adapted, steps)
-        state = jax.lax.cond(leaping, partial(leaps, leaps_key), lambda state: state, state)
+        if its_leaps is not None:
+            leap = partial(take_leaps, its_leaps, lam)
+            state = jax.lax.cond(leaping, leap, lambda state: state, state)
         u, _ = state.position
         _, delta = state.logdensity_grad
         # Leaving the support is a rejection like any other, not a failure of the integrator.
@@ -182,15 +180,36 @@ def _advance(
         return (state, steps), trace
 
     (state, steps), trace = jax.lax.scan(
-        iterate, (_blackjax_state(chains), steps), jax.random.split(key, count)
+        iterate, (_blackjax_state(chains), steps), (jax.random.split(key, count), leaps)
     )
     trace = jax.tree.map(lambda a: jnp.moveaxis(a, 0, 1), trace)
     trace = trace._replace(x=whitening.location + out_all(whitening.factor, trace.x))
     return Chains(state.position[0], state.logdensity, *state.logdensity_grad), steps, trace
 
 
+def _leaps(
+    density: RungDensity, state: Chains, key: jax.Array, iterations: Iterations, meter: Meter
+) -> Leaps | None:
+    """The leaps of some iterations; None where the leg's start cannot be drawn."""
+    leg, whitening = density.leg, density.whitening
+    if not isinstance(leg.start, Reference):
+        return None
+    count, (chains, dim) = iterations.count, state.u.shape
+    if not iterations.leaping:
+        return no_leaps(count, chains, dim)
+    factor, lam = on_host(whitening.factor), on_leg(density.lam)
+    inverse = None if isinstance(factor, Factor) else np.linalg.inv(factor)
+    u, luck = meter.call(draw_leaps, leg.start, whitening, key, inverse, count=count, chains=chains)
+    there = [
+        map(np.asarray, meter.call(evaluate_chains, leg, lam, whitening, its_u))
+        for its_u in np.asarray(u)
+    ]
+    tried = Chains(*(np.stack(parts) for parts in zip(*there, strict=True)))
+    return Leaps(_blackjax_state(tried), luck)
+
+
 def _blackjax_state(chains: Chains) -> hmc.HMCState:
-    position: Position = chains.u, jnp.zeros_like(chains.log_density)
+    position = chains.u, np.zeros(chains.log_density.shape)
     return hmc.HMCState(position, chains.log_density, (chains.gradient, chains.delta))
 
 
