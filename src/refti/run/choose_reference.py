@@ -68,6 +68,8 @@ def choose_reference(
     of a scale's logarithm, is worth any program: there the reference's tails decide what is met.
     """
     lengths = dict(measured)
+    if _may_wind(end, lengths, engine):
+        lengths |= measure_lengths(end, pilot, registry.tried_by_auto("ridges"), engine)
     worth = _worth(end, is_shaped)
     best = pick_best(lengths, target_error, worth)
     most_draws = min(
@@ -226,7 +228,8 @@ def pick_best(lengths: Mapping[str, float], target_error: float, worth: float) -
     """The family of the shortest way; a shaped one only where it saves enough draws.
 
     One whose flanks reach far is taken where its way is short and about as short as any: by draws
-    of a pilot that have not been in the flanks, the way from one without them is the shorter.
+    of a pilot that have not been in the flanks, the way from one without them is the shorter. So is
+    one that goes on to the ends of a ridge, by draws that were stuck beyond them or short of them.
     """
     plain = {
         name: value
@@ -238,9 +241,21 @@ def pick_best(lengths: Mapping[str, float], target_error: float, worth: float) -
     for name, value in plain.items():
         if registry.FAMILIES[name].reaches_far and value < about_as_short:
             return name
+        if registry.FAMILIES[name].auto == "ridges" and value < TUNING.about_as_short * plain[best]:
+            return name
     better = min(lengths, key=lengths.__getitem__)
     saved = (lengths[best] ** 2 - lengths[better] ** 2) / target_error**2
     return better if saved > worth else best
+
+
+def _may_wind(end: End, lengths: Mapping[str, float], engine: Engine) -> bool:
+    """Whether the posterior may be a ridge that winds: in a few dimensions, and far from all.
+
+    Gradients tell nothing of a density that jumps.
+    """
+    if end.model.dim > TUNING.most_that_wind or end.model.dim < 2 or not end.leg.has_gradient:
+        return False
+    return min(lengths.values()) > TUNING.winding and engine.kernel.name != BY_VALUES
 
 
 def _worth(end: End, is_shaped: bool) -> float:
@@ -259,7 +274,8 @@ def _reason(best: str, lengths: Mapping[str, float]) -> str:
     others = ", ".join(f"{name} {value:.3g}" for name, value in lengths.items() if name != best)
     compared = f" (others: {others})" if others else ""
     way = f"the way from it to the posterior is shortest, {lengths[best]:.3g}{compared}"
-    if lengths[best] > min(lengths.values()) and registry.FAMILIES[best].reaches_far:
+    goes_on = registry.FAMILIES[best].reaches_far or registry.FAMILIES[best].auto == "ridges"
+    if lengths[best] > min(lengths.values()) and goes_on:
         way = f"it reaches far, and the way from it is about as short as any, {lengths[best]:.3g}"
         way += compared
     return way

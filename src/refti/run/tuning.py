@@ -162,6 +162,12 @@ class ReferenceChoiceTuning:
     as_good_as_normal: float = tuned(
         0.25, "a length below which modes are normal, and no reference that reaches far is tried"
     )
+    most_that_wind: int = tuned(
+        6, "dimensions in which Gaussians are strung along a ridge; with more it takes too many"
+    )
+    winding: float = tuned(
+        1.25, "a length of the shortest way, beyond which a ridge that winds is looked for"
+    )
     no_way: float = tuned(1e6, "the length to a reference that has no draw inside the support")
 
 
