@@ -25,14 +25,14 @@ from refti.tuning import tuned
 class RidgeGrowthTuning:
     """Numbers of the steps along a ridge."""
 
-    reach: float = tuned(2.0, "deviations of a Gaussian that a step from it goes along an axis")
+    reach: float = tuned(2.5, "deviations of a Gaussian that a step from it goes along an axis")
     climb: int = tuned(15, "steps of the climb across, from there back to the ridge …")
     least_gain: float = tuned(0.01, "nats … which ends where one brings less")
     unexplained: float = tuned(
-        np.log(10.0), "nats by which the density is above the mixture where a Gaussian is added"
+        np.log(5.0), "nats by which the density is above the mixture where a Gaussian is added"
     )
     least_share: float = tuned(3e-4, "of the mass that it holds; an end that holds less is left")
-    most_parts: int = tuned(100, "Gaussians in all")
+    most_parts: int = tuned(120, "Gaussians in all")
     steps: int = tuned(40, "from one to the next, at the most")
 
 
