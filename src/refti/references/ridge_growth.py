@@ -31,8 +31,8 @@ class RidgeGrowthTuning:
     unexplained: float = tuned(
         np.log(5.0), "nats by which the density is above the mixture where a Gaussian is added"
     )
-    least_share: float = tuned(3e-4, "of the mass that it holds; an end that holds less is left")
-    most_parts: int = tuned(120, "Gaussians in all")
+    least_share: float = tuned(5e-5, "of the mass that it holds; an end that holds less is left")
+    most_parts: int = tuned(180, "Gaussians in all")
     steps: int = tuned(40, "from one to the next, at the most")
 
 

@@ -36,6 +36,7 @@ class RidgeMixtureTuning:
     own_draws: int = tuned(3000, "of the mixture itself, weighed by the density, in each")
     wide_share: float = tuned(0.25, "of these that are made of the Gaussians widened …")
     wider: float = tuned(2.5, "… so many times: they meet what is beside the ridge")
+    share_beside: float = tuned(0.15, "of the weight that widened ones have in the end")
     prior_draws: float = tuned(2.0, "that what a Gaussian was before counts for in the fit")
     kept_share: float = tuned(
         0.3,
@@ -57,7 +58,7 @@ def fit(inputs: FitInputs) -> Mixture:
     for _ in range(TUNING.turns):
         parts = grow(parts, level, inputs.evaluate, draws.std(axis=0))
         parts, level = learn(parts, inputs.evaluate, rng)
-    return mixture(*parts, level)
+    return mixture(*with_wide(parts, TUNING.share_beside), level)
 
 
 def parts_of(draws: np.ndarray) -> Parts:
@@ -80,13 +81,10 @@ def learn(
     parts: Parts, evaluate: ValueAndGradient, rng: np.random.Generator
 ) -> tuple[Parts, float]:
     """The Gaussians after draws of them were weighed by the density, and its log integral so."""
-    wide = parts._replace(factors=TUNING.wider * parts.factors)
-    of_wide = round(TUNING.wide_share * TUNING.own_draws)
-    x = np.concatenate([draw(parts, TUNING.own_draws - of_wide, rng), draw(wide, of_wide, rng)])
+    both = with_wide(parts, TUNING.wide_share)
+    x = draw(both, TUNING.own_draws, rng)
     heights, _ = evaluate(x)
-    drawn_from = np.stack([log_mixture(parts, x), log_mixture(wide, x)], axis=1)
-    drawn_from += np.log([1 - TUNING.wide_share, TUNING.wide_share])
-    logs = heights - logsumexp(drawn_from, axis=1)
+    logs = heights - log_mixture(both, x)
     inside = np.isfinite(logs)
     if not inside.any():
         return parts, 0.0
@@ -97,6 +95,16 @@ def learn(
     for _ in range(TUNING.rounds):
         parts = _improved(parts, first, x, weights)
     return parts, level
+
+
+def with_wide(parts: Parts, share: float) -> Parts:
+    """The Gaussians, and the same widened with a share of the weight: they reach into gaps."""
+    log_shares = np.log([1 - share, share])
+    return Parts(
+        np.concatenate([log_softmax(parts.log_weights) + log_share for log_share in log_shares]),
+        np.concatenate([parts.means, parts.means]),
+        np.concatenate([parts.factors, TUNING.wider * parts.factors]),
+    )
 
 
 def log_mixture(parts: Parts, x: np.ndarray) -> np.ndarray:
