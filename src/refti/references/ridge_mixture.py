@@ -32,7 +32,7 @@ class RidgeMixtureTuning:
     first_parts: int = tuned(32, "… and most of these: a spiral of ten radians has about 60 in all")
     draws_looked_at: int = tuned(4000, "of chains, of which they are found")
     rounds: int = tuned(5, "of expectation and maximisation for each set of draws")
-    turns: int = tuned(2, "in which Gaussians are added further on, and all of them learned anew")
+    turns: int = tuned(3, "in which Gaussians are added further on, and all of them learned anew")
     own_draws: int = tuned(3000, "of the mixture itself, weighed by the density, in each")
     wide_share: float = tuned(0.25, "of these that are made of the Gaussians widened …")
     wider: float = tuned(2.5, "… so many times: they meet what is beside the ridge")
