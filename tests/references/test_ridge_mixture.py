@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 import refti
-from refti.references import registry
+from refti.errors import ReferenceFitError
+from refti.references import registry, ridge_mixture
 from refti.references.broad_mixture import Parts
 from refti.references.family import FitInputs
 from refti.references.mixture import Mixture
@@ -42,12 +43,15 @@ def short_of_an_end(count: int, seed: int) -> np.ndarray:
     return x[x[:, 0] < 1.0][:count]
 
 
-@cache
-def fitted() -> Mixture:
-    draws = short_of_an_end(1000, 0)
+def inputs() -> FitInputs:
     model = refti.Model(lambda x: 0.0 * x[0], dim=2)
     mode = Mode(np.zeros(2), 0.0, -np.diag(WIDTHS**-2), 0.0)
-    found = registry.fit("ridge_mixture", FitInputs(model, bow, mode, draws))
+    return FitInputs(model, bow, mode, short_of_an_end(1000, 0))
+
+
+@cache
+def fitted() -> Mixture:
+    found = registry.fit("ridge_mixture", inputs())
     assert isinstance(found, Mixture)
     return found
 
@@ -59,7 +63,7 @@ def log_ratio(x: np.ndarray) -> np.ndarray:
 
 
 def test_it_goes_on_to_the_end_of_an_arm_that_the_draws_left_out():
-    # The draws lack three tenths of the mass; of the Gaussians of the draws this would be lacking.
+    # The draws lack three tenths of the mass.
     x = exact(4000, 1)
     assert (log_ratio(x) < np.log(100)).mean() > 0.998
     assert np.mean(log_ratio(x)) < 0.3
@@ -103,3 +107,14 @@ def test_what_is_outside_the_support_is_left_out():
     outside = half(parts.means)[0] == -np.inf
     assert np.exp(parts.log_weights)[outside].sum() < 0.05
     assert np.isfinite(log_mixture(parts, x)).all()
+
+
+def test_a_ridge_too_thin_for_numbers_gets_no_reference_but_no_crash(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    def flat(*given: object) -> Parts:
+        raise np.linalg.LinAlgError("Matrix is not positive definite")
+
+    monkeypatch.setattr(ridge_mixture, "grow", flat)
+    with pytest.raises(ReferenceFitError, match="too thin"):
+        registry.fit("ridge_mixture", inputs())

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import log_softmax, logsumexp, softmax
 
+from refti.errors import ReferenceFitError
 from refti.models.model import ValueAndGradient
 from refti.references.broad_mixture import Parts, bounded, draw
 from refti.references.clusters import k_means, log_normals
@@ -49,8 +50,21 @@ TUNING = RidgeMixtureTuning()
 
 
 def fit(inputs: FitInputs) -> Mixture:
-    """The mixture along the ridge of the draws, at about the density's own level."""
+    """The mixture along the ridge of the draws, at about the density's own level.
+
+    Raises ReferenceFitError where it is so thin that numbers end.
+    """
     require_covariance(inputs.draws)
+    try:
+        return _fit(inputs)
+    except np.linalg.LinAlgError as error:
+        raise ReferenceFitError(
+            f"No Gaussians could be strung along the ridge of the draws ({error}): it is too thin "
+            "for numbers. Use another reference, such as 'mixture'."
+        ) from None
+
+
+def _fit(inputs: FitInputs) -> Mixture:
     rng = np.random.default_rng(inputs.seed)
     picks = np.linspace(0, len(inputs.draws) - 1, TUNING.draws_looked_at).astype(int)
     draws = inputs.draws[np.unique(picks)]
