@@ -20,6 +20,7 @@ FAMILIES = (
     "mixture",
     "laplace_mixture",
     "broad_mixture",
+    "ridge_mixture",
     "warped",
     "structured_warped",
     "student",

@@ -77,13 +77,13 @@ def learn(
     What they were at first counts as a few of these.
     """
     count = np.clip(TUNING.draws_a_mode * len(parts.means) // 2, *TUNING.draws)
-    x = _draw(parts, count, rng)
+    x = draw(parts, count, rng)
     heights, _ = evaluate(x)
     logs = heights - logsumexp(log_normals(x, *parts[1:]) + parts.log_weights, axis=1)
     inside = np.isfinite(logs)
     if not inside.any():
         return parts
-    x, weights = x[inside], _bounded(softmax(logs[inside]))
+    x, weights = x[inside], bounded(softmax(logs[inside]))
     effective = 1 / np.sum(weights**2)
     for _ in range(TUNING.rounds):
         joint = log_normals(x, *parts[1:]) + parts.log_weights
@@ -109,14 +109,14 @@ def _maximise(members: np.ndarray, x: np.ndarray, first: Parts) -> Parts:
     return Parts(log_softmax(np.log(np.concatenate([narrow, wide]))), means, factors)
 
 
-def _draw(parts: Parts, count: int, rng: np.random.Generator) -> np.ndarray:
+def draw(parts: Parts, count: int, rng: np.random.Generator) -> np.ndarray:
     """Points x[n, dim] of the mixture."""
     which = rng.choice(len(parts.means), size=count, p=np.exp(log_softmax(parts.log_weights)))
     normal = rng.normal(size=(count, parts.means.shape[1]))
     return parts.means[which] + np.einsum("nij,nj->ni", parts.factors[which], normal)
 
 
-def _bounded(weights: np.ndarray) -> np.ndarray:
+def bounded(weights: np.ndarray) -> np.ndarray:
     """The weights, none of which may count for more than the root of their number (Ionides)."""
     bounded = np.minimum(weights, 1 / np.sqrt(len(weights)))
     return bounded / bounded.sum()

@@ -74,7 +74,7 @@ def find_clusters(draws: np.ndarray) -> Clusters | None:
     least = _criterion(best, dim, shared=True)
     only_one = True
     for k in range(2, min(TUNING.most, count // max(TUNING.draws_a_cluster, dim // 4)) + 1):
-        labels = _k_means(_directions_of_most_spread(u), k)
+        labels = k_means(_directions_of_most_spread(u), k)
         found = [(_expectation_maximisation(u, labels, shared=s), s) for s in (True, False)]
         scored = [(_criterion(fit, dim, shared=s), fit) for fit, s in found if fit]
         if not scored or min(score for score, _ in scored) >= least:
@@ -166,7 +166,7 @@ def _directions_of_most_spread(u: np.ndarray) -> np.ndarray:
     return u @ vectors
 
 
-def _k_means(u: np.ndarray, k: int) -> np.ndarray:
+def k_means(u: np.ndarray, k: int) -> np.ndarray:
     """The labels of the tightest of several runs of k-means, each with spread-out starts."""
     rng = np.random.default_rng(k)
     best, least = np.zeros(len(u), int), np.inf

@@ -15,11 +15,17 @@ from refti.search.large_mode import LargeMode
 from refti.search.mode import Mode
 
 Auto = Literal[
-    "never", "dense", "high_dimension", "several_modes", "shaped", "high_dimension_shaped"
+    "never",
+    "dense",
+    "high_dimension",
+    "several_modes",
+    "ridges",
+    "shaped",
+    "high_dimension_shaped",
 ]
 """When "auto" tries a family: never; where a full covariance can be had, or where it cannot; where
-the posterior has several modes; where the way from all of these is long, again with or without a
-full covariance."""
+the posterior has several modes; where it winds, in a few dimensions; where the way from all of
+these is long, again with or without a full covariance."""
 
 
 @dataclass(frozen=True, eq=False)

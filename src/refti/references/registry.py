@@ -15,6 +15,7 @@ from refti.references import (
     laplace,
     low_rank,
     mixture,
+    ridge_mixture,
     structured,
     student,
     truncated,
@@ -89,6 +90,14 @@ ROWS = (
         uses_draws=False,
         auto="several_modes",
         reaches_far=True,
+    ),
+    Family(
+        "ridge_mixture",
+        mixture.Mixture,
+        ridge_mixture.fit,
+        "many Gaussians along a ridge that winds, and on to its ends",
+        needs_gradient=True,
+        auto="ridges",
     ),
     Family(
         "warped",

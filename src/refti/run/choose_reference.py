@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,12 +19,15 @@ from refti.references.family import FitInputs
 from refti.run.pilot import Pilot, continue_pilot
 from refti.run.problem import End
 from refti.run.tuning import REFERENCE_CHOICE as TUNING
+from refti.run.tuning import ROUNDS
 from refti.sampling.engine import Engine
 from refti.sampling.evaluation import values
 from refti.sampling.exact_start import exact_draws
 from refti.sampling.kernels.registry import BY_VALUES
+from refti.sampling.rung import place_chains, warm_up
 from refti.sampling.score_whitening import refit_by_scores, wants_scores
 from refti.sampling.streams import GeneratorStream, KeyStream
+from refti.sampling.whitening import whitening_of
 from refti.search.large_mode import LargeMode
 
 
@@ -68,6 +71,8 @@ def choose_reference(
     of a scale's logarithm, is worth any program: there the reference's tails decide what is met.
     """
     lengths = dict(measured)
+    if _may_wind(end, lengths, engine, is_shaped=is_shaped):
+        lengths |= measure_lengths(end, pilot, registry.tried_by_auto("ridges"), engine)
     worth = _worth(end, is_shaped)
     best = pick_best(lengths, target_error, worth)
     most_draws = min(
@@ -99,7 +104,33 @@ def choose_reference(
             del lengths[best]
             best = pick_best(lengths, target_error, worth)
             continue
+        if registry.FAMILIES[best].auto == "ridges" and not pilot.is_users:
+            pilot = _set_out_anew(end, pilot, reference, engine)
         return Choice(reference, best, lengths, _reason(best, lengths)), pilot
+
+
+def _set_out_anew(end: End, pilot: Pilot, reference: Reference, engine: Engine) -> Pilot:
+    """The pilot with chains that set out from draws of the reference, weighed by the density.
+
+    At the thin ends of a ridge, where climbs end, chains came to be stuck, and their steps are as
+    short as it takes there. The reference knows all places where chains have been, and the mass of
+    each, so nothing is lost. As leaps are to move them, trajectories need not be long.
+    """
+    count = engine.chains * engine.block_length
+    key = engine.key(KeyStream.RIDGE_STARTS)
+    x = np.asarray(engine.meter.call(exact_draws, reference, key, count))
+    _, delta = values(Leg(reference, end.leg.end), x, engine.meter)
+    x, delta = x[np.isfinite(delta)], delta[np.isfinite(delta)]
+    if len(x) < engine.chains:
+        return pilot
+    # As by Gumbel: so many of them without any twice, each by its weight.
+    rng = engine.generator(GeneratorStream.RIDGE_STARTS)
+    order = np.argsort(-(delta + rng.gumbel(size=len(delta))))
+    whitening = whitening_of(x[order[: len(order) // 2]])
+    rung = place_chains(end.leg, end.lam, x[order[: engine.chains]], whitening, engine)
+    rung = replace(rung, most_steps=TUNING.steps_beside_leaps)
+    rung = warm_up(end.leg, rung, ROUNDS.warmup_beside, engine.key(KeyStream.RIDGE_WARM_UP), engine)
+    return replace(pilot, rung=rung)
 
 
 def measure_families(
@@ -226,7 +257,8 @@ def pick_best(lengths: Mapping[str, float], target_error: float, worth: float) -
     """The family of the shortest way; a shaped one only where it saves enough draws.
 
     One whose flanks reach far is taken where its way is short and about as short as any: by draws
-    of a pilot that have not been in the flanks, the way from one without them is the shorter.
+    of a pilot that have not been in the flanks, the way from one without them is the shorter. So is
+    one that goes on to the ends of a ridge, by draws that were stuck beyond them or short of them.
     """
     plain = {
         name: value
@@ -238,9 +270,23 @@ def pick_best(lengths: Mapping[str, float], target_error: float, worth: float) -
     for name, value in plain.items():
         if registry.FAMILIES[name].reaches_far and value < about_as_short:
             return name
+        if registry.FAMILIES[name].auto == "ridges" and value < TUNING.about_as_short * plain[best]:
+            return name
     better = min(lengths, key=lengths.__getitem__)
     saved = (lengths[best] ** 2 - lengths[better] ** 2) / target_error**2
     return better if saved > worth else best
+
+
+def _may_wind(end: End, lengths: Mapping[str, float], engine: Engine, *, is_shaped: bool) -> bool:
+    """Whether the posterior may be a ridge that winds: in a few dimensions, and far from all.
+
+    In the coordinates of a shape that it is, the way is short; where it is not, the shape is
+    another, such as a valley that bends otherwise. Gradients tell nothing of a density that jumps.
+    """
+    if end.model.dim > TUNING.most_that_wind or end.model.dim < 2 or not end.leg.has_gradient:
+        return False
+    longer = TUNING.winding_still if is_shaped else TUNING.winding
+    return min(lengths.values()) > longer and engine.kernel.name != BY_VALUES
 
 
 def _worth(end: End, is_shaped: bool) -> float:
@@ -259,7 +305,8 @@ def _reason(best: str, lengths: Mapping[str, float]) -> str:
     others = ", ".join(f"{name} {value:.3g}" for name, value in lengths.items() if name != best)
     compared = f" (others: {others})" if others else ""
     way = f"the way from it to the posterior is shortest, {lengths[best]:.3g}{compared}"
-    if lengths[best] > min(lengths.values()) and registry.FAMILIES[best].reaches_far:
+    goes_on = registry.FAMILIES[best].reaches_far or registry.FAMILIES[best].auto == "ridges"
+    if lengths[best] > min(lengths.values()) and goes_on:
         way = f"it reaches far, and the way from it is about as short as any, {lengths[best]:.3g}"
         way += compared
     return way

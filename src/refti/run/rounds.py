@@ -19,6 +19,7 @@ from refti.draws.cost import NOTHING, Cost
 from refti.errors import StoppedEarlyError
 from refti.paths.path import telescopic
 from refti.progress import Stage
+from refti.references.registry import FAMILIES
 from refti.results.result import Evidence
 from refti.results.text import plus_minus
 from refti.run.adapt import adapt_leg, refine_support_share
@@ -193,8 +194,10 @@ def _warmup_beside(state: RunState) -> int:
 
 
 def _leaps_at_once(state: RunState) -> bool:
-    """Whether chains sit on modes of their own, and leaps from the reference surely move them."""
+    """Whether chains sit on modes of their own, or a ridge, and leaps surely move them."""
     choice = state.plan.choice
+    if choice is not None and FAMILIES[choice.family].auto == "ridges":
+        return True
     if choice is None or not state.plan.pilot.on_separate_modes:
         return False
     length = choice.lengths.get(choice.family)  # not measured where the family was asked for

@@ -162,6 +162,18 @@ class ReferenceChoiceTuning:
     as_good_as_normal: float = tuned(
         0.25, "a length below which modes are normal, and no reference that reaches far is tried"
     )
+    most_that_wind: int = tuned(
+        6, "dimensions in which Gaussians are strung along a ridge; with more it takes too many"
+    )
+    winding: float = tuned(
+        1.25, "a length of the shortest way, beyond which a ridge that winds is looked for"
+    )
+    winding_still: float = tuned(
+        0.5, "the same in the coordinates of a shape, in which what has it is all but normal"
+    )
+    steps_beside_leaps: int = tuned(
+        16, "of a trajectory on such a ridge, along which leaps lead much further"
+    )
     no_way: float = tuned(1e6, "the length to a reference that has no draw inside the support")
 
 

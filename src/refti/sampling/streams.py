@@ -36,6 +36,8 @@ class KeyStream(Enum):
     FRESH_DRAWS = 31, ("block",)
     REFERENCE_SHOWN = 32, ()
     SETTLING_DRAWS = 34, ("turn", "block")
+    RIDGE_STARTS = 41, ()
+    RIDGE_WARM_UP = 42, ()
 
 
 @unique
@@ -57,6 +59,7 @@ class GeneratorStream(Enum):
     OTHER_KERNEL_STARTS = 29, ()
     BROAD_PARTS = 33, ("end", "turn")
     WANDERERS_ABOUT_BROAD_PARTS = 34, ("end", "turn")
+    RIDGE_STARTS = 43, ()
 
 
 def key_of(seed: int, stream: KeyStream, *identity: int) -> jax.Array:
