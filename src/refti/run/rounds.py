@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from refti.checks.ended import Ended
+from refti.coordinates.shapes import LINKS
 from refti.draws.cost import NOTHING, Cost
 from refti.errors import StoppedEarlyError
 from refti.paths.path import telescopic
@@ -193,9 +194,14 @@ def _warmup_beside(state: RunState) -> int:
 
 
 def _leaps_at_once(state: RunState) -> bool:
-    """Whether chains sit on modes of their own, and leaps from the reference surely move them."""
-    choice = state.plan.choice
-    if choice is None or not state.plan.pilot.on_separate_modes:
+    """Whether chains are slow to get around, and leaps from the reference surely carry them.
+
+    They are where they sit on modes of their own, and between the ends of scales that others
+    follow: a first round is over before the draws could tell how slow.
+    """
+    choice, way = state.plan.choice, state.problem.way
+    has_scales = way is not None and way.name == LINKS
+    if choice is None or not (state.plan.pilot.on_separate_modes or has_scales):
         return False
     length = choice.lengths.get(choice.family)  # not measured where the family was asked for
     return length is not None and length < REFERENCE_CHOICE.short
