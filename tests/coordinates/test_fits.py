@@ -67,7 +67,7 @@ def horseshoe_given(scales: np.ndarray, u: np.ndarray) -> np.ndarray:
 def horseshoe_draws(count: int, seed: int = 2) -> np.ndarray:
     """Draws about as a short run has them: no scale of a mean that data hold is ever small."""
     rng = np.random.default_rng(seed)
-    scales = rng.normal([-0.8, -0.5, 1.5, -0.5, -0.5, 0.0], 0.9, size=(count, 6))
+    scales = rng.normal([-0.8, -0.5, 2.5, -0.5, -0.5, 0.0], 0.9, size=(count, 6))
     return horseshoe_given(scales, rng.normal(size=(count, 5)))
 
 
