@@ -22,8 +22,10 @@ from refti.coordinates.fit_tails import fit_power_tails, fit_radial_tail, robust
 from refti.coordinates.followers import Followers, find_followers
 from refti.coordinates.links import Links
 from refti.coordinates.map import Map, to_latent
+from refti.coordinates.pooling import fit_precision_sum
 from refti.coordinates.power_tails import PowerTails, RadialTail
 from refti.coordinates.shapes import LINKS, SHAPES, Cloud, fit_shape
+from refti.suite import shrinkage
 from refti.suite.groups import SCHOOL_ERRORS, SCHOOLS
 from targets import evaluate
 
@@ -47,6 +49,26 @@ def schools_draws(count: int, seed: int = 1) -> np.ndarray:
     middle = (SCHOOLS / SCHOOL_ERRORS**2 + mu[:, None] / tau[:, None] ** 2) / narrow
     theta = middle + rng.normal(size=(count, 8)) / np.sqrt(narrow)
     return np.column_stack([mu, grid[at], theta])
+
+
+MEASURED, ERRORS = shrinkage.measurements(5)
+
+
+def horseshoe_given(scales: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """Points of a centred horseshoe with these log scales, its means u[n, 5] deviations off theirs.
+
+    The scales are those of all and of each mean, [n, 6].
+    """
+    data, prior = ERRORS**-2, np.exp(-2 * (scales[:, :1] + scales[:, 1:]))
+    middle = MEASURED * data / (data + prior)
+    return np.column_stack([scales, middle + u / np.sqrt(data + prior)])
+
+
+def horseshoe_draws(count: int, seed: int = 2) -> np.ndarray:
+    """Draws about as a short run has them: no scale of a mean that data hold is ever small."""
+    rng = np.random.default_rng(seed)
+    scales = rng.normal([-0.8, -0.5, 2.5, -0.5, -0.5, 0.0], 0.9, size=(count, 6))
+    return horseshoe_given(scales, rng.normal(size=(count, 5)))
 
 
 def in_neck(count: int, dim: int, seed: int = 0) -> np.ndarray:
@@ -201,6 +223,34 @@ class TestFollowers:
         assert followers_of(log_gamma, np.log(rng.gamma(shapes, size=(500, 3)))) == {}
 
 
+HORSESHOE = evaluate(suite.find("horseshoe_5_centred").model())
+
+
+class TestLaws:
+    """Precisions that are a sum of two."""
+
+    x = np.random.default_rng(8).normal(size=(24, 2)) * [2.0, 1.0] + [0.0, 0.5]
+    precision = 0.4 + 1.7 * np.exp(-1.5 * x[:, 0] + 0.8 * x[:, 1])
+
+    def test_both_are_found(self):
+        found = fit_precision_sum(self.x, np.log(self.precision))
+        assert found is not None
+        assert [found.first, found.second] == pytest.approx(np.log([0.4, 1.7]), abs=1e-5)
+        np.testing.assert_allclose(found.slopes, [-1.5, 0.8], atol=1e-5)
+        np.testing.assert_allclose(found.shares(self.x), 1 - 0.4 / self.precision, atol=1e-5)
+        assert found.deviation < 1e-5
+
+    def test_one_alone_is_no_sum(self):
+        assert fit_precision_sum(self.x, np.log(self.precision - 0.4)) is None
+
+    def test_all_means_of_a_horseshoe_follow_both_of_their_scales(self):
+        # The second is held by its data so firmly that its scales hardly show at any draw.
+        followers = followers_of(HORSESHOE, horseshoe_draws(400))
+        assert {k: set(one.scale_by) for k, one in followers.items() if one.scale_by} == {
+            6 + k: {0, 1 + k} for k in range(5)
+        }
+
+
 class TestLinksFitted:
     """The map that is fitted, where its family has the density itself."""
 
@@ -230,6 +280,18 @@ class TestLinksFitted:
         assert (np.abs(np.log(inner / outer)) < np.log(1.3)).all()
         inner, outer = (robust_standard(x[:, 2:] - x[:, :1])[1] for x in (small, large))
         assert (np.log(outer / inner) > np.log(5)).all()
+
+    def test_a_horseshoe_is_standard_in_necks_where_no_draw_has_been(self):
+        draws = horseshoe_draws(400)
+        curvature = measure_curvature(HORSESHOE, draws)
+        layers = fit_links(draws, curvature, 400.0)
+        assert layers is not None
+        u = np.random.default_rng(6).normal(size=(3, 5))
+        scales = np.array(
+            [[-6.0] + [0.5] * 5, [0.5] + [-6.0] * 5, [-5.0, 6.0, -4.0, 5.0, 3.0, 9.0]]
+        )
+        latent = to_latent(Map(layers, ""), horseshoe_given(scales, u))
+        np.testing.assert_allclose(latent[:, 6:], u, atol=0.03)
 
     def test_a_banana_is_unbent(self):
         rng = np.random.default_rng(7)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -15,6 +16,7 @@ from refti.coordinates.affine import affine
 from refti.coordinates.links import Links
 from refti.coordinates.map import Layer, Map, from_latent, to_latent
 from refti.coordinates.parabolas import Parabolas
+from refti.coordinates.pooling import NONE, Pooling
 from refti.coordinates.power_tails import PowerTails, RadialTail, log_shrink, log_stretch, shrink
 from refti.models.density import QUICK_COMPILE
 
@@ -48,6 +50,16 @@ ONE_DEEP = links({(1, 3): SCALE, (0, 3): MEAN, (2, 3): SCALE | MEAN}, 1, [3])
 # 3 -> 1 -> 0 and 3 -> 0; the coordinates' own order tells nothing.
 TWO_DEEP = links({(1, 3): SCALE, (0, 1): MEAN, (0, 3): SCALE}, 2, [3, 1])
 THREE_DEEP = links({(0, 2): SCALE, (3, 0): MEAN, (1, 3): SCALE, (1, 2): MEAN}, 3, [3, 2, 0])
+# The first is held twice, once with a strength that goes with the last two.
+POOLED = replace(
+    TWO_DEEP,
+    pooling=Pooling(
+        offset=np.array([0.4, NONE, NONE, NONE]),
+        steepness=np.array([[-1.5, 0.8], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]),
+        lead=np.array([2.0, 0.0, 0.0, 0.0]),
+        lead_slopes=np.array([[0.0, -0.6], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]),
+    ),
+)
 
 LAYERS: dict[str, Layer] = {
     "scales": affine(LOCATION, np.array([2.0, -0.3, 1e-3, 40.0])),
@@ -58,6 +70,7 @@ LAYERS: dict[str, Layer] = {
     "links": ONE_DEEP,
     "links of links": TWO_DEEP,
     "links of links of links": THREE_DEEP,
+    "pooling": POOLED,
     "parabolas": Parabolas(
         LOCATION,
         np.tril(FACTOR, -1),
@@ -214,6 +227,16 @@ class TestLinks:
         x, log_jacobian = TWO_DEEP.forward(jnp.asarray(v))
         np.testing.assert_allclose(x, [y0, y1, y2, y3], rtol=1e-12)
         assert float(log_jacobian) == pytest.approx(0.1 - 0.7 + 0.4 + 2 * scale, rel=1e-12)
+
+    def test_precisions_add_up_and_means_lie_between(self):
+        x = np.array([0.9, -0.4, 0.3, 1.1])  # of which the second and the last are followed
+        first, ratio = -2 * (0.1 + 0.6 * 1.1 - 0.4 * np.log1p(np.exp(1.1))), 0.4 - 1.5 * 1.1 - 0.32
+        alone, other = np.exp(first), np.exp(first + ratio)
+        own = 0.2 + 0.8 * 0.4 + 0.3 * 0.16 + 1.3 / (1 + np.exp(-1.2 * 1.1))
+        mean = (alone * own + other * (own + 2.0 + 0.6 * 0.4)) / (alone + other)
+        assert POOLED.inverse(jnp.asarray(x))[0] == pytest.approx(
+            (x[0] - mean) * np.sqrt(alone + other), rel=1e-12
+        )
 
     def test_the_order_of_parents_does_not_matter(self):
         wires = {(0, 2): SCALE, (3, 0): MEAN, (1, 3): SCALE, (1, 2): MEAN}

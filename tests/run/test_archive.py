@@ -27,6 +27,7 @@ from refti.coordinates.affine import affine
 from refti.coordinates.links import Links
 from refti.coordinates.map import Map
 from refti.coordinates.parabolas import Parabolas
+from refti.coordinates.pooling import Pooling
 from refti.coordinates.power_tails import PowerTails, RadialTail
 from refti.errors import StoreError
 from refti.references.registry import FAMILIES
@@ -279,8 +280,10 @@ class TestCoordinates:
         numbers = {"parents": np.array([0]), "mean": matrix[0], "log_scale": matrix[1], "depth": 1}
         tails = PowerTails(np.array([0.1, 0.2]), np.array([0.3, 1 / 3]))
         links = Links(**numbers, **followed)
+        pooling = Pooling(matrix[0] / 13, matrix[:, :1] / 17, matrix[1] / 19, matrix[:, 1:] / 23)
+        pooled = Links(**numbers, **followed, pooling=pooling)
         bent = Parabolas(matrix[0] / 7, matrix / 9, np.stack([matrix, matrix.T]) / 11, matrix[1])
-        layers = RadialTail(np.asarray(0.7)), tails, links, bent, affine(matrix[0], matrix)
+        layers = RadialTail(np.asarray(0.7)), tails, links, pooled, bent, affine(matrix[0], matrix)
         return Map(layers, "all")
 
     def test_every_layer_comes_back_to_the_bit(self):

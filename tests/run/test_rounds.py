@@ -20,8 +20,12 @@ import refti
 from refti import progress as reporters
 from refti import suite
 from refti.checks.check import Check
+from refti.coordinates.links import Links
+from refti.coordinates.map import Map
+from refti.coordinates.pooling import Pooling
 from refti.run import budget, missing_tail, one_run, pilot, rounds, users_draws
 from refti.run.rounds import RunState
+from refti.run.settings import Settings
 from refti.run.tuning import ROUNDS
 from refti.sampling import ladder_building, metering
 from refti.sampling.engine import Engine
@@ -493,6 +497,28 @@ class TestDivergences:
 
     def test_nor_with_a_fault_that_draws_do_not_mend(self):
         assert rounds.is_enough(state_with("support", 1))
+
+
+class TestPooledGroups:
+    """Groups that scales pool are sampled for longer at first, and leap from the beginning."""
+
+    @pytest.mark.parametrize("pooled", [True, False])
+    def test_only_where_there_are_some(self, pooled: bool):
+        none = np.zeros((2, 1))
+        pooling = Pooling(np.zeros(2), none, np.zeros(2), none) if pooled else None
+        links = Links(
+            *(np.array([0]), np.zeros(2), none, none, none, none, np.zeros(2), none, none),
+            depth=1,
+            pooling=pooling,
+        )
+        problem: Any = SimpleNamespace(way=Map((links,), ""), settings=Settings())
+        choice = SimpleNamespace(family="student", lengths={"student": 0.5})
+        alone = SimpleNamespace(on_separate_modes=False)
+        plan: Any = SimpleNamespace(has_flanks=False, jumps=False, choice=choice, pilot=alone)
+        state = rounds.begin(problem, plan)
+        wanted = ROUNDS.first_round_of_groups if pooled else ROUNDS.first_round
+        assert state.scans_wanted == wanted
+        assert rounds._leaps_at_once(state) == pooled
 
 
 def state_with(failed: str, made: int) -> Any:

@@ -18,7 +18,19 @@ from refti.coordinates.fit_tails import robust_standard
 from refti.coordinates.followers import Follower, clipped, find_followers
 from refti.coordinates.links import Links
 from refti.coordinates.map import Layer
+from refti.coordinates.pooling import NONE, Pooling, PrecisionSum, fit_precision_sum
 from refti.coordinates.tuning import TUNING
+from refti.references.base import in_64_bits
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """The numbers of a follower's second precision and of its mean, as in `Pooling`."""
+
+    offset: float
+    steepness: np.ndarray
+    lead: float
+    lead_slopes: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -33,6 +45,7 @@ class Fitted:
     log_scale: float
     scale_slopes: np.ndarray
     scale_hinges: np.ndarray
+    pooled: Pooled | None = None
 
     @classmethod
     def bent(cls, mean: float, slopes: np.ndarray, bends: np.ndarray, log_scale: float) -> Fitted:
@@ -74,6 +87,11 @@ def _by_curvature(k: int, follower: Follower, curvature: Curvature) -> Fitted:
     ones, straight = np.ones((len(x), 1)), x[:, parents]
     for_scale = np.concatenate([ones, straight, np.logaddexp(0, straight)], axis=1)
     logs = _weighted_regression(for_scale, np.log(scale), np.ones(len(x)))
+    off_by = float(np.std(np.log(scale) - for_scale @ logs))
+    if off_by > TUNING.off_by:
+        law = fit_precision_sum(straight, -2 * np.log(scale))
+        if law is not None and 0.5 * law.deviation < TUNING.better_law * off_by:
+            return _by_law(law, x, scale, curvature.mean[usable, k], follower)
     middle = 1 + len(parents)
     # Where the scale is small the level is reached; how soon goes with the scale's own slope.
     steepness = 2 * logs[1:middle]
@@ -81,9 +99,7 @@ def _by_curvature(k: int, follower: Follower, curvature: Curvature) -> Fitted:
     for_mean = np.concatenate(
         [ones, x[:, follower.about], clipped(x[:, follower.bent_by]) ** 2, level], axis=1
     )
-    weights = (scale.min() / scale) ** 2
-    weights = np.maximum(weights / weights.mean(), 1e-3)
-    mean = _weighted_regression(for_mean, curvature.mean[usable, k], weights)
+    mean = _weighted_regression(for_mean, curvature.mean[usable, k], _weights(scale))
     bends_at = 1 + len(follower.about)
     levels_at = bends_at + len(follower.bent_by)
     return Fitted(
@@ -96,6 +112,42 @@ def _by_curvature(k: int, follower: Follower, curvature: Curvature) -> Fitted:
         scale_slopes=spread_out(logs[1:middle], parents, dim),
         scale_hinges=spread_out(logs[middle:], parents, dim),
     )
+
+
+def _by_law(
+    law: PrecisionSum, x: np.ndarray, scale: np.ndarray, mean: np.ndarray, follower: Follower
+) -> Fitted:
+    """The follower whose precision is a sum of two at points x[n, dim], each with its own mean."""
+    dim, about, bent_by = x.shape[1], follower.about, follower.bent_by
+    share = law.shares(x[:, follower.scale_by])[:, None]
+    straight = np.hstack([np.ones((len(x), 1)), x[:, about]])
+    features = np.hstack([(1 - share) * straight, share * straight, clipped(x[:, bent_by]) ** 2])
+    found = _weighted_regression(features, mean, _weights(scale))
+    both = 1 + len(about)
+    first, second, bends = found[:both], found[both : 2 * both], found[2 * both :]
+    none = np.zeros(dim)
+    return Fitted(
+        mean=float(first[0]),
+        slopes=spread_out(first[1:], about, dim),
+        bends=spread_out(bends, bent_by, dim),
+        levels=none,
+        steepness=none,
+        log_scale=-0.5 * law.first,
+        scale_slopes=none,
+        scale_hinges=none,
+        pooled=Pooled(
+            offset=law.second - law.first,
+            steepness=spread_out(law.slopes, follower.scale_by, dim),
+            lead=float(second[0] - first[0]),
+            lead_slopes=spread_out(second[1:] - first[1:], about, dim),
+        ),
+    )
+
+
+def _weights(scale: np.ndarray) -> np.ndarray:
+    """What means at points of these scales count: the narrow ones most, none next to nothing."""
+    weights = (scale.min() / scale) ** 2
+    return np.maximum(weights / weights.mean(), 1e-3)
 
 
 def _by_draws(y: np.ndarray, k: int, follower: Follower) -> Fitted:
@@ -122,11 +174,29 @@ def layer_of(fitted: dict[int, Fitted], dim: int) -> Links:
         mean[k], log_scale[k] = one.mean, one.log_scale
         for name in names:
             whole[name][k] = getattr(one, name)
+    offset, steepness, lead, lead_slopes = _pooling_of(fitted, dim)
     linked = np.any([whole[name] != 0 for name in names], axis=0)
+    linked |= (steepness != 0) | (lead_slopes != 0)
     parents = np.flatnonzero(linked.any(axis=0))
     parts: dict[str, Any] = {name: matrix[:, parents] for name, matrix in whole.items()}
+    if any(one.pooled is not None for one in fitted.values()):
+        numbers = offset, steepness[:, parents], lead, lead_slopes[:, parents]
+        parts["pooling"] = Pooling(*in_64_bits(*numbers))
     parts |= {"parents": parents, "mean": mean, "log_scale": log_scale}
     return Links(depth=_depth(linked), **parts)
+
+
+def _pooling_of(
+    fitted: dict[int, Fitted], dim: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Offset, steepness, lead and its slopes of all coordinates; no pooling for most."""
+    offset, lead = np.full(dim, NONE), np.zeros(dim)
+    steepness, lead_slopes = np.zeros((dim, dim)), np.zeros((dim, dim))
+    for k, one in fitted.items():
+        if one.pooled is not None:
+            offset[k], lead[k] = one.pooled.offset, one.pooled.lead
+            steepness[k], lead_slopes[k] = one.pooled.steepness, one.pooled.lead_slopes
+    return offset, steepness, lead, lead_slopes
 
 
 def _depth(linked: np.ndarray) -> int:

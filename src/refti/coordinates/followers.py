@@ -7,11 +7,13 @@ which tells the direction.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from refti.coordinates.curvature import Curvature
+from refti.coordinates.pooling import fit_precision_sum
 from refti.coordinates.tuning import TUNING
 
 
@@ -45,10 +47,15 @@ def find_followers(y: np.ndarray, curvature: Curvature | None, worth: float) -> 
     """
     followers: Followers = {}
     if curvature is not None:
+        by_law: Followers = {}
         for k in range(y.shape[1]):
-            parents = _scale_parents(k, curvature)
+            parents, is_law = _scale_parents(k, curvature)
             if parents:
-                followers[k] = Follower(scale_by=parents)
+                (by_law if is_law else followers)[k] = Follower(scale_by=parents)
+        if by_law:
+            by_law |= _siblings(by_law, curvature)
+        # What a law tells is sure: its links come before any that would close a circle with them.
+        followers = by_law | {k: follower for k, follower in followers.items() if k not in by_law}
         _release_hubs(followers, curvature)
         followers = _without_circles(followers)
         for k, follower in followers.items():
@@ -57,14 +64,34 @@ def find_followers(y: np.ndarray, curvature: Curvature | None, worth: float) -> 
     return followers
 
 
-def _scale_parents(k: int, curvature: Curvature) -> list[int]:
-    """The coordinates that explain the log scale of coordinate k, the most telling first.
+def _siblings(by_law: Followers, curvature: Curvature) -> Followers:
+    """Those that follow, by such a law, a coordinate that others follow by one.
+
+    A group that its data hold firmly has hardly been seen to give way, as it does far out.
+    """
+    parents = [j for follower in by_law.values() for j in follower.scale_by]
+    shared = sorted({j for j in parents if parents.count(j) > 1})
+    found: Followers = {}
+    for k in sorted(set(range(curvature.x.shape[1])) - by_law.keys() - set(parents)):
+        usable = np.isfinite(curvature.scale[:, k])
+        if usable.mean() < TUNING.usable_points:
+            continue
+        x, logs = curvature.x[usable], np.log(curvature.scale[usable, k])
+        if logs.std() > TUNING.least_of_sibling:
+            its = _parents_by_law(k, x, logs, _bases(x), shared)
+            if set(parents) & set(its):
+                found[k] = Follower(scale_by=its)
+    return found
+
+
+def _scale_parents(k: int, curvature: Curvature) -> tuple[list[int], bool]:
+    """The coordinates that explain the log scale of k, the most telling first; whether by a law.
 
     Its own value may be what explains it: that is skew, and no link.
     """
     usable = np.isfinite(curvature.scale[:, k])
     if usable.mean() < TUNING.usable_points:
-        return []
+        return [], False
     x, logs = curvature.x[usable], np.log(curvature.scale[usable, k])
     bases = _bases(x)
     parents: list[int] = []
@@ -72,13 +99,39 @@ def _scale_parents(k: int, curvature: Curvature) -> list[int]:
         features = [np.ones(len(x))] + [f for j in parents for f in (x[:, j], _softplus(x[:, j]))]
         left = logs - _regress(np.stack(features, axis=1), logs)
         if left.std() < TUNING.least_change:
-            break
+            return parents, False
         shares = _explained(left, bases)
         best = int(np.argmax(shares))
         if best == k or best in parents or shares[best] < TUNING.least_explained:
             break
         parents.append(best)
-    return parents
+    by_law = _parents_by_law(k, x, logs, bases)
+    return by_law or parents, bool(by_law)
+
+
+def _parents_by_law(
+    k: int, x: np.ndarray, logs: np.ndarray, bases: np.ndarray, likely: Sequence[int] = ()
+) -> list[int]:
+    """The coordinates of points x[n, dim] by which the precision of coordinate k is a sum of two.
+
+    They are sought all at once: a group whose scale is a product goes with one factor only where
+    the others are small, so that none of them alone need tell much. None if the law is not met.
+    """
+    shares = _explained(logs - logs.mean(), bases)
+    shares[list(likely)] = np.inf
+    most = min(TUNING.tried_for_law, len(x) // 2)
+    tried = [int(j) for j in np.argsort(-shares) if j != k][:most]
+    most_left = min(TUNING.off_by, TUNING.law * logs.std())
+    found = fit_precision_sum(x[:, tried], -2 * logs)
+    if found is None or not 0.5 * found.deviation < most_left:
+        return []
+    order = np.argsort(-np.abs(found.slopes))[: TUNING.most_parents]
+    for count in range(1, len(order) + 1):
+        parents = [tried[i] for i in order[:count]]
+        found = fit_precision_sum(x[:, parents], -2 * logs)
+        if found is not None and 0.5 * found.deviation < most_left:
+            return parents
+    return []
 
 
 def _release_hubs(followers: Followers, curvature: Curvature) -> None:

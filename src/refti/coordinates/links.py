@@ -9,12 +9,14 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from refti.coordinates.pooling import Pooling
+
 
 @partial(
     jax.tree_util.register_dataclass,
     data_fields=[
         *("parents", "mean", "slopes", "bends", "levels", "steepness"),
-        *("log_scale", "scale_slopes", "scale_hinges"),
+        *("log_scale", "scale_slopes", "scale_hinges", "pooling"),
     ],
     meta_fields=["depth"],
 )
@@ -44,6 +46,7 @@ class Links:
         scale_slopes: `[to, parent]`.
         scale_hinges: `[to, parent]`.
         depth: the number of links in the longest chain of them.
+        pooling: what a second precision adds to some, by which they follow several at once.
     """
 
     parents: Int[Array, " parent"]
@@ -56,6 +59,7 @@ class Links:
     scale_slopes: Float[Array, "dim parent"]
     scale_hinges: Float[Array, "dim parent"]
     depth: int
+    pooling: Pooling | None = None
 
     def forward(self, v: Float[Array, " dim"]) -> tuple[Float[Array, " dim"], Float[Array, ""]]:
         """Where a point goes, and the log of the absolute Jacobian there."""
@@ -76,4 +80,8 @@ class Links:
         mean = self.mean + self.slopes @ p + self.bends @ p**2
         mean = mean + jnp.sum(self.levels * jax.nn.sigmoid(self.steepness * p), axis=1)
         log_scale = self.log_scale + self.scale_slopes @ p
-        return mean, log_scale + self.scale_hinges @ jax.nn.softplus(p)
+        log_scale = log_scale + self.scale_hinges @ jax.nn.softplus(p)
+        if self.pooling is None:
+            return mean, log_scale
+        more, narrower = self.pooling.moments(p)
+        return mean + more, log_scale + narrower

@@ -41,6 +41,28 @@ class CoordinatesTuning:
         0.15, "of a log scale from draw to draw, below which it is taken for constant"
     )
     least_explained: float = tuned(0.6, "of that change, for a scale to follow a coordinate")
+    law: float = tuned(
+        0.05,
+        "of that change that may be left, where all that one follows at once are found by a law: "
+        "that its precision is a sum of two",
+    )
+    tried_for_law: int = tuned(12, "coordinates among which they are sought")
+    least_of_sibling: float = tuned(
+        1e-3, "of a log scale, that must change for a law to be sought that others follow already"
+    )
+    first_precision_below: tuple[float, float] = tuned(
+        (0.02, 0.7), "logs by which the first of the two is below all, where its fit begins"
+    )
+    precision_steps: int = tuned(40, "of the fit of such a sum")
+    least_share: float = tuned(
+        0.01, "of a precision, somewhere, below which a part of it is not to be seen"
+    )
+    better_law: float = tuned(
+        0.5, "of what scales leave that follow each parent apart, for a sum to be taken …"
+    )
+    off_by: float = tuned(
+        0.01, "… if that is more than this, of a log scale; and what a law may leave at the most"
+    )
     most_parents: int = tuned(4, "that one coordinate follows by its scale or by squares")
     most_about: int = tuned(8, "that its mean goes with in proportion")
     least_slope: float = tuned(0.02, "of a mean, in spreads, below which it does not")

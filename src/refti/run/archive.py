@@ -22,6 +22,7 @@ from refti.coordinates.affine import Affine
 from refti.coordinates.links import Links
 from refti.coordinates.map import Map
 from refti.coordinates.parabolas import Parabolas
+from refti.coordinates.pooling import Pooling
 from refti.coordinates.power_tails import PowerTails, RadialTail
 from refti.draws.cost import Cost, StageCost
 from refti.draws.support_share import SupportShare
@@ -74,6 +75,7 @@ RECORDS: dict[str, type] = {
         Peak,
         Pilot,
         Plan,
+        Pooling,
         PowerTails,
         RadialTail,
         Rung,

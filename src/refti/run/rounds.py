@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from refti.checks.ended import Ended
+from refti.coordinates.links import Links
 from refti.draws.cost import NOTHING, Cost
 from refti.errors import StoppedEarlyError
 from refti.paths.path import telescopic
@@ -91,6 +92,8 @@ class RunState:
 def begin(problem: Problem, plan: Plan) -> RunState:
     """The state before the first round of a plan."""
     length = ROUNDS.first_round_with_flanks if plan.has_flanks else ROUNDS.first_round
+    if _pools_groups(problem):
+        length = ROUNDS.first_round_of_groups
     if plan.jumps and problem.settings.kernel != BY_VALUES:
         length = ROUNDS.first_round_where_it_jumps
     return RunState(problem, plan, scans_wanted=length)
@@ -194,14 +197,26 @@ def _warmup_beside(state: RunState) -> int:
 
 
 def _leaps_at_once(state: RunState) -> bool:
-    """Whether chains sit on modes of their own, or a ridge, and leaps surely move them."""
+    """Whether chains are slow to get around, and leaps from the reference surely carry them.
+
+    They are where they sit on modes of their own or on a ridge that winds, and between the ends of
+    scales by which groups are pooled: a first round is over before the draws could tell how slow.
+    """
     choice = state.plan.choice
-    if choice is not None and FAMILIES[choice.family].auto == "ridges":
+    if choice is None:
+        return False
+    if FAMILIES[choice.family].auto == "ridges":
         return True
-    if choice is None or not state.plan.pilot.on_separate_modes:
+    if not (state.plan.pilot.on_separate_modes or _pools_groups(state.problem)):
         return False
     length = choice.lengths.get(choice.family)  # not measured where the family was asked for
     return length is not None and length < REFERENCE_CHOICE.short
+
+
+def _pools_groups(problem: Problem) -> bool:
+    """Whether it is seen in coordinates for groups that are pooled by scales."""
+    layers = () if problem.way is None else problem.way.layers
+    return any(isinstance(layer, Links) and layer.pooling is not None for layer in layers)
 
 
 def is_enough(state: RunState) -> bool:
