@@ -198,6 +198,7 @@ class TestBadInput:
         ("target", "words"),
         [
             ("nowhere.py:wide", "There is no file nowhere.py"),
+            ("models.py", "such as models.py:model"),
             ("{file}", "Expected FILE.py:MODEL"),
             ("{file}:", "Expected FILE.py:MODEL"),
             ("{file}:a b", "Expected FILE.py:MODEL"),
@@ -228,7 +229,8 @@ class TestBadInput:
         ("options", "words"),
         [
             (("--rungs", "1"), "'--rungs': 1 is not in the range x>=2"),
-            (("--rungs", "many"), "--rungs"),
+            (("--rungs", "many"), "'--rungs': 'many' is not a whole number"),
+            (("--target-error", "x"), "'--target-error': 'x' is not a number"),
             (("--exponent", "-1", "--rungs", "4"), "--exponent"),
             (("--exponent", "2"), "--exponent says how --rungs are spaced"),
             (("--kernel", "gibbs"), "must be one of hmc, nuts, elliptical; got 'gibbs'"),
@@ -262,6 +264,9 @@ class TestBadInput:
         ("arguments", "words"),
         [
             (("compare", "{folder}"), "no finished result"),
+            (("compare", "{folder}/none"), "There is no folder"),
+            (("init", "a", "b"), "unexpected extra argument (b). See "),
+            (("run", "nowhere.toml"), "There is no file nowhere.toml"),
             (("compare",), "Missing argument"),
             (("compare", "{folder}/a", "{folder}/b/a"), "must differ; got a, a"),
             (("rank",), "No such command"),

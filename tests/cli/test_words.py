@@ -92,6 +92,7 @@ class TestVerdict:
         assert str(at_most("convergence", 1.004, 1.03, "x")) == "convergence: R-hat 1.004 ≤ 1.03"
         assert str(at_least("overlap", 0.3, 0.05, "x")) == "overlap: 0.3 ≥ 0.05"
         assert str(WRONG).startswith("convergence: R-hat 1.2, not ≤ 1.03: the chains disagree")
+        assert str(at_most("beyond the peaks", 4.7e-54, 0.02, "x")) == "beyond the peaks: 0 ≤ 0.02"
         assert "not ≤" in str(at_most("peak", float("nan"), 1.0, "x"))
 
     def test_every_check_that_holds_from_below_is_known_as_one(self):
