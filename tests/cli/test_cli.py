@@ -168,6 +168,13 @@ class TestKept:
         assert f"Kept in {tmp_path / 'run'}." in result.output
         assert "budget" in refti.load(tmp_path / "run").found["ended"]
 
+    def test_a_run_that_spent_its_budget_before_an_estimate(self, file: Path, tmp_path: Path):
+        arguments = ("run", f"{file}:wide", *TINY, "--max-evaluations", 60)
+        result = invoke(*arguments, "--store", tmp_path / "run")
+        assert result.return_value == 3
+        assert "Raise --max-seconds or --max-evaluations, and choose another" in result.stderr
+        assert "run the same command again" not in result.stderr
+
     def test_an_interrupted_run_is_not(self, file: Path, tmp_path: Path, interrupted):
         interrupted(0)
         result = invoke("run", f"{file}:wide", *TINY, "--store", tmp_path / "run")
