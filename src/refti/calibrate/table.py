@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from refti.calibrate.answer_first import answer_first
 from refti.calibrate.runs import Job, Run
 from refti.calibrate.tuning import TUNING
-from refti.progress import shorten
 from refti.suite import Target
 
 
@@ -58,7 +57,7 @@ def text(runs: Sequence[Run], width: int) -> str:
         f"{found.unimodal_trusted} of {found.unimodal} are trusted ({share:.0f} %)."
     )
     narrow = width < WIDE
-    rows = [shorten(_row(run, narrow=narrow), width).rstrip() for run in runs]
+    rows = [_fitted(_row(run, narrow=narrow), width) for run in runs]
     return answer_first(answer, [_head(narrow=narrow), *rows])
 
 
@@ -85,6 +84,10 @@ def _row(run: Run, *, narrow: bool) -> str:
         f"{start}{truth} {run.log_z:14.4f} {run.error:8.4f} {run.z:+7.2f} {run.rungs:5d} "
         f"{run.reference:14s} {run.gradients:10d} {run.seconds:8.1f}  {verdict}"
     )
+
+
+def _fitted(row: str, width: int) -> str:
+    return row if len(row) <= width else row[: width - 1] + "…"
 
 
 WIDE = 127  # letters of a row with all columns
