@@ -14,12 +14,12 @@ here, as if it had never been run; *second process* has what a first one kept.
 The table has the cold seconds of refti to a true error of 0.05, and those of the others as
 multiples of it. Each program stops at an error of its own. So the seconds that it spent sampling
 are scaled by (true error / 0.05)², which is how Monte Carlo errors go, and the rest is left as it
-is: starting, compiling, warming up. Sampling is taken to be no less than a quarter of what it
-was, since programs have a least length. All that is generous to chains which stay on the modes
-they began on. True errors are root mean squares over a few seeds; with three of them such a
+is: starting, compiling, warming up. Sampling is taken to be at least a quarter of what it was,
+since no program can be made arbitrarily short. All that is generous to chains which stay on the
+modes they began on. True errors are root mean squares over a few seeds; with three of them such a
 number is known to about a factor of 2, and its square to 4, so small differences mean nothing.
 *Wrong by* stands where a program is farther off than 2.5 times what it claims: sampling longer
-does not cure that. A dash is a problem that a program cannot be asked: nested samplers and
+does not cure that. A dash marks a problem that a program cannot take: nested samplers and
 sequential Monte Carlo need a prior to draw from, R a program in the syntax of Stan 2.21.
 
 These two rules, the quarter and the 2.5, were settled after the first rows had been seen, and on
@@ -33,9 +33,9 @@ wrong. The table of every number below does not depend on them.
 CLOCKS = {
     "wall": "Seconds are those that a user waits.\n",
     "processor": (
-        "Others used the machine while this was measured. So seconds are those that processors\n"
-        "worked, of all cores together, and not those that a user waits; programs that use two\n"
-        "cores are told half as fast as they may be.\n"
+        "Others used the machine while this was measured. So seconds are those that all cores\n"
+        "together worked, and not those that a user waits; a program that uses two cores may take\n"
+        "half as long as is shown here.\n"
     ),
 }
 

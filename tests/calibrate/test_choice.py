@@ -40,7 +40,9 @@ class TestChoice:
         # Nine tests share a false-alarm rate of 1 %.
         assert len(found.verdicts["exact"].tests) == 9
         assert found.verdicts["exact"].critical == pytest.approx(stats.norm.isf(0.01 / 18))
-        assert "both controls are rejected" in choice.text(found)
+        words = choice.text(found).splitlines()
+        assert words[0].startswith("Calibrated, and both controls are rejected: 500 data sets")
+        assert max(map(len, words)) <= 80
 
     def test_biased_estimates_fail(self):
         found = choice.study(self.runs(500, spoil=0.69))

@@ -10,6 +10,11 @@ from refti.calibrate.runs import suite_target
 from refti.suite import EASY
 
 
+def is_narrow(words: str) -> bool:
+    """Whether a terminal of 80 letters breaks no line."""
+    return max(map(len, words.splitlines())) <= 80
+
+
 def test_modes_are_counted():
     runs = [
         a_run(0, z=1.0),
@@ -23,7 +28,11 @@ def test_modes_are_counted():
     assert (row.runs, row.right, row.wrong, row.untrusted, row.near) == (6, 2, 1, 3, 1)
     assert not modes.passes([row])
     assert modes.passes(modes.count(runs[:2] + runs[3:]))
-    assert "2 were trusted and right, 1 trusted and wrong, 3 not trusted" in modes.text([row])
+    words = modes.text([row])
+    assert words.startswith(
+        "Of 6 runs 2 were trusted and right, 1 trusted and wrong, 3 not trusted"
+    )
+    assert is_narrow(words)
 
 
 def test_the_mixtures_of_the_study():
@@ -53,7 +62,11 @@ def test_checks_are_counted_on_good_and_bad_runs():
     assert (convergence.on_good, convergence.on_bad, convergence.alone_on_bad) == (0, 1, 0)
     assert not found.passes
     assert checks.firings(runs[:2]).passes
-    assert "Bad: 4 (1 refused), trusted 1." in checks.text(found)
+    words = checks.text(found)
+    assert words.splitlines()[0] == (
+        "Good (within 3 errors): 2, trusted 1. Bad: 4 (1 refused), trusted 1."
+    )
+    assert is_narrow(words)
 
 
 def test_the_table_names_what_is_trusted_and_wrong():
@@ -67,11 +80,12 @@ def test_the_table_names_what_is_trusted_and_wrong():
     assert found.wrong == ("far",)
     assert not found.passes
     assert (found.trusted, found.unimodal, found.unimodal_trusted) == (2, 3, 2)
-    assert "Of the unimodal 2 of 3 are trusted (67 %)" in str(found)
-    assert table.line(runs[2], 200).endswith("no: overlap")
-    assert "refused: it" in table.line(a_run(message="it\ncannot"), 200)
-    for row in (table.head(80), *(table.line(run, 80) for run in runs)):
-        assert len(row) <= 80
+    runs.append(a_run(target="refused", trusted=False, message=f"it {'really ' * 20}\ncannot"))
+    words = table.text(runs, 200)
+    assert words.startswith("Trusted: 2 of 5. Trusted and wrong (|z| > 3.5): 1 (far). Of the uni")
+    assert words.splitlines()[-3].endswith("no: overlap")
+    assert "refused: it really" in words
+    assert is_narrow(table.text(runs, 80))
 
 
 def test_seeds_are_counted_target_by_target():
@@ -91,7 +105,7 @@ def test_seeds_are_counted_target_by_target():
     assert not seeds.passes([first, second])
     assert seeds.passes([second])
     words = seeds.text([first, second])
-    assert max(map(len, words.splitlines())) <= 80
+    assert is_narrow(words)
     words = " ".join(words.split())
     assert "Of 6 runs of 2 targets 2 were trusted and right (33.3 %), 2 not trusted" in words
     assert "2 trusted and wrong (|z| > 4) (gaussian)" in words

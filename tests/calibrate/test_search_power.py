@@ -22,7 +22,11 @@ def test_rows_hold_unless_fewer_are_found_than_chance_allows():
     assert not row(99, 1.0).holds
     assert search_power.passes([row(60, 0.62), row(62, 0.62)])
     assert not search_power.passes([row(60, 0.62), row(40, 0.62)])
-    assert "below" in search_power.text([row(40, 0.62)])
+    words = search_power.text([row(40, 0.62), row(60, 0.62)]).splitlines()
+    assert words[0].startswith(
+        "In 1 of 2 mixtures the second mode was found less often than stated"
+    )
+    assert [line.endswith("below") for line in words[-2:]] == [True, False]
 
 
 @pytest.mark.parametrize("dim", [1, 2])

@@ -168,6 +168,13 @@ class TestKept:
         assert f"Kept in {tmp_path / 'run'}." in result.output
         assert "budget" in refti.load(tmp_path / "run").found["ended"]
 
+    def test_a_run_that_spent_its_budget_before_an_estimate(self, file: Path, tmp_path: Path):
+        arguments = ("run", f"{file}:wide", *TINY, "--max-evaluations", 60)
+        result = invoke(*arguments, "--store", tmp_path / "run")
+        assert result.return_value == 3
+        assert "Raise --max-seconds or --max-evaluations, and choose another" in result.stderr
+        assert "run the same command again" not in result.stderr
+
     def test_an_interrupted_run_is_not(self, file: Path, tmp_path: Path, interrupted):
         interrupted(0)
         result = invoke("run", f"{file}:wide", *TINY, "--store", tmp_path / "run")
@@ -198,6 +205,7 @@ class TestBadInput:
         ("target", "words"),
         [
             ("nowhere.py:wide", "There is no file nowhere.py"),
+            ("models.py", "such as models.py:model"),
             ("{file}", "Expected FILE.py:MODEL"),
             ("{file}:", "Expected FILE.py:MODEL"),
             ("{file}:a b", "Expected FILE.py:MODEL"),
@@ -228,7 +236,8 @@ class TestBadInput:
         ("options", "words"),
         [
             (("--rungs", "1"), "'--rungs': 1 is not in the range x>=2"),
-            (("--rungs", "many"), "--rungs"),
+            (("--rungs", "many"), "'--rungs': 'many' is not a whole number"),
+            (("--target-error", "x"), "'--target-error': 'x' is not a number"),
             (("--exponent", "-1", "--rungs", "4"), "--exponent"),
             (("--exponent", "2"), "--exponent says how --rungs are spaced"),
             (("--kernel", "gibbs"), "must be one of hmc, nuts, elliptical; got 'gibbs'"),
@@ -262,6 +271,9 @@ class TestBadInput:
         ("arguments", "words"),
         [
             (("compare", "{folder}"), "no finished result"),
+            (("compare", "{folder}/none"), "There is no folder"),
+            (("init", "a", "b"), "unexpected extra argument (b). See "),
+            (("run", "nowhere.toml"), "There is no file nowhere.toml"),
             (("compare",), "Missing argument"),
             (("compare", "{folder}/a", "{folder}/b/a"), "must differ; got a, a"),
             (("rank",), "No such command"),

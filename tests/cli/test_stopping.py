@@ -25,6 +25,7 @@ import refti
 model = refti.Model(lambda x: -0.5 * jnp.sum(x**2), dim=2)
 NUMBER = {number}
 RAISED = []
+signal.signal(NUMBER, signal.SIG_IGN)  # which may neither fail nor be heeded
 
 def send():
     os.kill(os.getpid(), NUMBER)
@@ -59,6 +60,7 @@ class TestProcess:
         told = json.loads(done.stdout)
         assert told["exit_code"] == 3
         assert told["error"]["stage"] == "loading models.py:never"
+        assert f"{number.name} was not handed to your program" in done.stderr
         assert "Traceback" not in done.stderr
 
     def test_while_a_function_is_called_in_other_processes(self, tmp_path: Path):

@@ -15,7 +15,7 @@ import xarray
 from click.testing import CliRunner
 
 import refti
-from refti.checks.check import Check, at_least, at_most
+from refti.checks.check import CUT_SHORT, Check, at_least, at_most
 from refti.checks.verdict import Verdict, verdict_of
 from refti.cli import choices
 from refti.cli.main import commands
@@ -66,6 +66,7 @@ PRECISE = at_most("target error", 0.04, 0.05, "raise kept=")
 IMPRECISE = at_most("target error", 0.06, 0.05, "raise max_evaluations= or kept=")
 WITHOUT_ERROR = at_most("target error", float("inf"), 0.05, "raise max_evaluations=")
 WRONG = at_most("convergence", 1.2, 1.03, "the chains disagree; sample longer (warmup=)")
+UNSEEN = at_most("missing tail", float("nan"), 0.01, f"{CUT_SHORT}: the run was interrupted")
 UNFINISHED = at_most("finished", 1.0, 0.0, "the run was ended early: it was interrupted")
 
 
@@ -79,6 +80,9 @@ class TestVerdict:
             ((IMPRECISE,), "less precise than asked"),
             ((IMPRECISE, UNFINISHED), "stopped early"),
             ((PRECISE, UNFINISHED), "stopped early"),
+            ((PRECISE, UNSEEN, UNFINISHED), "stopped early"),
+            ((PRECISE, UNSEEN), "not trusted"),
+            ((WRONG, UNSEEN, UNFINISHED), "not trusted"),
             ((PRECISE, WRONG), "not trusted"),
             ((WITHOUT_ERROR,), "not trusted"),
             ((IMPRECISE, WRONG, UNFINISHED), "not trusted"),
@@ -92,6 +96,7 @@ class TestVerdict:
         assert str(at_most("convergence", 1.004, 1.03, "x")) == "convergence: R-hat 1.004 ≤ 1.03"
         assert str(at_least("overlap", 0.3, 0.05, "x")) == "overlap: 0.3 ≥ 0.05"
         assert str(WRONG).startswith("convergence: R-hat 1.2, not ≤ 1.03: the chains disagree")
+        assert str(at_most("beyond the peaks", 4.7e-54, 0.02, "x")) == "beyond the peaks: 0 ≤ 0.02"
         assert "not ≤" in str(at_most("peak", float("nan"), 1.0, "x"))
 
     def test_every_check_that_holds_from_below_is_known_as_one(self):

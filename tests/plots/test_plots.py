@@ -21,7 +21,7 @@ from refti.draws.draws import Draws
 from refti.plots.chains import worst_rung
 from refti.plots.comparison import bayes_factors_columns, probabilities_columns
 from refti.plots.cost import cost_columns
-from refti.plots.drawing import COLOURS, literal
+from refti.plots.drawing import COLOURS, literal, short_numbers
 from refti.plots.modes import search_columns
 from refti.plots.overlap import overlap_matrix
 from refti.plots.parameters import flat_columns
@@ -232,6 +232,16 @@ class TestLegibility:
         many = {f"m{i}": with_value(result, -float(i), 0.1) for i in range(30)}
         plots.probabilities(refti.compare(many), ax)
         assert len(ax.get_yticklabels()) == 20
+
+    def test_numbers_of_any_size_are_written_whole(self, ax):
+        ax.set(xlim=(0.8e-5, 2.1e-5), ylim=(-1e6 - 0.3, -1e6))
+        short_numbers(ax)
+        across = [label.get_text() for label in ax.get_xticklabels()]
+        up = [label.get_text() for label in ax.get_yticklabels()]
+        assert "1.5e−5" in across
+        assert "−1000000.2" in up
+        assert len(set(up)) == len(up)
+        assert ax.xaxis.get_offset_text().get_text() == ""
 
     def test_a_long_name_is_cut(self):
         assert literal("x" * 100) == "x" * 27 + "…"

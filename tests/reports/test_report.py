@@ -145,11 +145,13 @@ def test_the_same_runs_give_the_same_bytes_loaded_or_not(results, page: str, tmp
 
 def test_one_run_is_told_with_its_interval_settings_and_command(tmp_path: Path):
     result = made_up_result(3, seed=7)
+    result = replace(result, settings={**result.settings, "seed": 937549945356938600})
     refti.report(result, tmp_path / "r.html", title="Pines")
     seen = text_of((tmp_path / "r.html").read_text(encoding="utf-8"))
     assert seen.startswith("Pines Pines")
     assert f"is {result.value:.3f}" in seen
-    assert "refti.evidence(model, seed=7)" in seen
+    assert "refti.evidence(model, seed=937549945356938600)" in seen
+    assert "seed= 937549945356938600" in seen  # to be copied, so without commas
     assert "refti 0.1.0" in seen
     assert "Ranking" not in seen
 

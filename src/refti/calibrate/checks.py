@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from refti.calibrate.answer_first import answer_first
 from refti.calibrate.runs import Run
 from refti.calibrate.tuning import TUNING
 
@@ -68,14 +69,14 @@ def firings(runs: Sequence[Run]) -> Firings:
 
 
 def text(found: Firings) -> str:
-    """The table in words."""
-    lines = [f"{'check':20s} {'on good':>8s} {'alone':>6s} {'on bad':>8s} {'alone':>6s}"]
-    lines += [
-        f"{c.name:20s} {c.on_good:8d} {c.alone_on_good:6d} {c.on_bad:8d} {c.alone_on_bad:6d}"
-        for c in found.checks
-    ]
-    lines.append(
+    """How many runs were good and bad, then a row a check."""
+    answer = (
         f"Good (within {TUNING.good_errors:g} errors): {found.good}, trusted {found.trusted_good}. "
         f"Bad: {found.bad} ({found.refused} refused), trusted {found.trusted_bad}."
     )
-    return "\n".join(lines)
+    head = f"{'check':20s} {'on good':>8s} {'alone':>6s} {'on bad':>8s} {'alone':>6s}"
+    rows = [
+        f"{c.name:20s} {c.on_good:8d} {c.alone_on_good:6d} {c.on_bad:8d} {c.alone_on_bad:6d}"
+        for c in found.checks
+    ]
+    return answer_first(answer, [head, *rows])

@@ -18,6 +18,7 @@ import numpy as np
 from jaxtyping import Array, Float
 
 import refti
+from refti.calibrate.answer_first import answer_first
 from refti.calibrate.probabilities import Verdict, model_probabilities, verdict
 from refti.calibrate.runs import Job, Run
 from refti.calibrate.tuning import TUNING
@@ -171,23 +172,23 @@ def rejections(data_sets: int, repeats: int) -> dict[str, float]:
 
 
 def text(found: Choice) -> str:
-    """The study in words."""
-    lines = [f"{'evidences':12s} {'worst test':24s} {'z':>7s}  verdict"]
+    """The study in words, then a row for each kind of evidences."""
+    exact = found.verdicts["exact"]
+    answer = (
+        "Calibrated, and both controls are rejected" if found.passes else "NOT shown calibrated"
+    )
+    answer += (
+        f": {found.data_sets} data sets ({found.left_out} left out), {len(exact.tests)} tests, "
+        f"critical |z| {exact.critical:.2f} (false alarms {100 * TUNING.false_alarm:g} %); "
+        f"probabilities differ from the exact ones by at most {found.largest_difference:.4f}."
+    )
+    table = [f"{'evidences':12s} {'worst test':24s} {'z':>7s}  verdict"]
     for name, one in found.verdicts.items():
         worst = one.worst
         models = " and ".join(list(COLUMNS)[j] for j in worst.models)
         state = "passes" if one.passes else "rejected"
-        lines.append(f"{name:12s} {f'{worst.law}, {models}':24s} {worst.z:+7.2f}  {state}")
-    exact = found.verdicts["exact"]
-    lines.append(
-        f"{found.data_sets} data sets ({found.left_out} left out), {len(exact.tests)} tests, "
-        f"critical |z| {exact.critical:.2f} (false alarms {100 * TUNING.false_alarm:g} %); "
-        f"probabilities differ from the exact ones by at most {found.largest_difference:.4f}."
-    )
-    lines.append(
-        "Calibrated, and both controls are rejected." if found.passes else "NOT shown calibrated."
-    )
-    return "\n".join(lines)
+        table.append(f"{name:12s} {f'{worst.law}, {models}':24s} {worst.z:+7.2f}  {state}")
+    return answer_first(answer, table)
 
 
 def _exact(responses: np.ndarray, model: str) -> float:

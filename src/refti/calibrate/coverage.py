@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
@@ -11,6 +10,7 @@ from statistics import NormalDist
 import numpy as np
 from scipy import stats
 
+from refti.calibrate.answer_first import answer_first
 from refti.calibrate.runs import Job, Run
 from refti.calibrate.tuning import TUNING
 
@@ -200,11 +200,11 @@ def wilson(inside: int, count: int) -> CountedShare:
 
 
 def text(table: Sequence[Coverage]) -> str:
-    """The answer in words, then two or three lines a target, for a terminal of 80 letters."""
+    """The answer in words, then two or three lines a target."""
     passed = sum(row.passes for row in table)
     rules = dict.fromkeys(_HARD_RULE if row.hard else _RULE for row in table)
     answer = f"{passed} of {len(table)} targets pass: {'; '.join(rules)}."
-    lines = [*textwrap.wrap(answer, WIDTH), "", _HEAD]
+    lines = [_HEAD]
     for row in table:
         verdict = "passes" if row.passes else "FAILS"
         proved = ", equivalent" if row.of_trusted.equivalent else ""
@@ -215,7 +215,7 @@ def text(table: Sequence[Coverage]) -> str:
         lines.append(_line("trusted", row.of_trusted))
         if row.trusted < row.runs:
             lines.append(_line("all", row.of_all))
-    return "\n".join(lines)
+    return answer_first(answer, lines)
 
 
 def _of_trusted(runs: Sequence[Run]) -> Scores:
@@ -237,7 +237,6 @@ def _line(group: str, s: Scores) -> str:
     )
 
 
-WIDTH = 80
 _HEAD = "  runs              mean z    var z (99 %)           50  68  90  95 % (bounds)"
 _RULE = (
     f"variance of z within {TUNING.variance[0]} to {TUNING.variance[1]} and 95 % intervals that "

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from refti.calibrate.answer_first import answer_first
 from refti.calibrate.runs import Job, Run
 from refti.calibrate.tuning import TUNING
 
@@ -74,21 +75,19 @@ def passes(counts: Sequence[ModeCount]) -> bool:
 
 
 def text(counts: Sequence[ModeCount]) -> str:
-    """The counts in words, and their sums."""
-    lines = [
-        f"{'mixture':24s} {'runs':>5s} {'right':>6s} {'untrusted':>10s} {'trusted, wrong':>15s}"
-    ]
-    lines += [
-        f"{row.target:24s} {row.runs:5d} {row.right:6d} {row.untrusted:10d} {row.wrong:15d}"
-        for row in counts
-    ]
+    """Their sums in words, then a row a mixture."""
     totals = {name: sum(getattr(row, name) for row in counts) for name in _SUMS}
-    lines.append(
+    answer = (
         f"Of {totals['runs']} runs {totals['right']} were trusted and right, {totals['wrong']} "
         f"trusted and wrong, {totals['untrusted']} not trusted ({totals['near']} of these within "
         f"{TUNING.wrong_errors} errors)."
     )
-    return "\n".join(lines)
+    head = f"{'mixture':24s} {'runs':>5s} {'right':>6s} {'untrusted':>10s} {'trusted, wrong':>15s}"
+    rows = [
+        f"{row.target:24s} {row.runs:5d} {row.right:6d} {row.untrusted:10d} {row.wrong:15d}"
+        for row in counts
+    ]
+    return answer_first(answer, [head, *rows])
 
 
 _SUMS = ("runs", "right", "wrong", "untrusted", "near")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +17,6 @@ def replicate(
     out: Path | None = None,
     build: Build = suite_target,
     report: Progress | None = None,
-    finished: Callable[[Run], None] | None = None,
 ) -> list[Run]:
     """The runs of all jobs, in the jobs' order.
 
@@ -29,14 +28,9 @@ def replicate(
             already are not made again.
         build: makes a job's target.
         report: called with (stage, done, total), the total being of runs still to make.
-        finished: called with every run, those read from the file first.
     """
     jobs = list(jobs)
     done = {} if out is None else {run.job.key: run for run in read_runs(out)}
-    wanted = {job.key for job in jobs}
-    for run in done.values():
-        if finished is not None and run.job.key in wanted:
-            finished(run)
     todo = _by_target(job for job in {job.key: job for job in jobs}.values() if job.key not in done)
     # Where no target is run twice nothing is shared, and the order of the suite reads better.
     repeated = len({job.target for job in todo}) < len(todo)
@@ -47,8 +41,6 @@ def replicate(
         done[run.job.key] = run
         if report is not None:
             report(run.job.study, number, len(todo))
-        if finished is not None:
-            finished(run)
     return [done[job.key] for job in jobs]
 
 

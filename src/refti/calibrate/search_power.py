@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 
 import refti
+from refti.calibrate.answer_first import answer_first
 from refti.calibrate.coverage import CountedShare, wilson
 from refti.calibrate.tuning import TUNING
 from refti.studies import mode_search
@@ -68,18 +69,26 @@ def passes(rows: Sequence[PowerRow]) -> bool:
 
 
 def text(rows: Sequence[PowerRow]) -> str:
-    """The rows as a table."""
-    lines = [
+    """Whether the search finds what it says, then a row a mixture."""
+    below = sum(not row.holds for row in rows)
+    answer = (
+        f"In {below} of {len(rows)} mixtures the second mode was found less often than stated, "
+        "beyond chance."
+        if below
+        else f"In all {len(rows)} mixtures the second mode was found as often as stated, within "
+        "chance."
+    )
+    table = [
         f"{'dim':>4s} {'width':>6s} {'share':>8s} {'sent':>5s} {'stated':>7s} {'found':>6s} 95 %"
     ]
     for row in rows:
         low, high = row.found.low, row.found.high
-        lines.append(
+        table.append(
             f"{row.dim:4d} {row.width:6.2f} {100 * row.share:6.2f} % {row.wanderers:5d} "
             f"{row.stated:7.3f} {row.found.value:6.3f} {low:.2f} to {high:.2f}"
             + ("" if row.holds else "  below")
         )
-    return "\n".join(lines)
+    return answer_first(answer, table)
 
 
 def _row(dim: int, share: float, wanderers: int, seeds: int) -> PowerRow:

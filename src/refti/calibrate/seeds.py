@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from refti.calibrate.answer_first import answer_first
 from refti.calibrate.runs import Job, Run
 from refti.calibrate.tuning import TUNING
 from refti.suite import Target
@@ -66,7 +66,7 @@ def passes(counts: Sequence[TargetCount]) -> bool:
 
 
 def text(counts: Sequence[TargetCount]) -> str:
-    """The sums in words, then a row a target, for a terminal of 80 letters."""
+    """The sums in words, then a row a target."""
     totals = {name: sum(getattr(row, name) for row in counts) for name in _SUMS}
     wrong = [row.target for row in counts if row.wrong]
     named = f" ({', '.join(wrong)})" if wrong else ""
@@ -86,7 +86,7 @@ def text(counts: Sequence[TargetCount]) -> str:
         f"{row.wrong:6d} {row.evaluations:12,.0f} {row.seconds:6.1f}"
         for row in counts
     ]
-    return "\n".join([*textwrap.wrap(answer, WIDTH), "", head, *rows])
+    return answer_first(answer, [head, *rows])
 
 
 def _count(name: str, runs: Sequence[Run]) -> TargetCount:
@@ -108,5 +108,4 @@ def _median(values: Sequence[float]) -> float:
     return float(median(values)) if values else math.nan
 
 
-WIDTH = 80
 _SUMS = ("runs", "right", "untrusted", "refused", "wrong")

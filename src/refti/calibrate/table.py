@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from refti.calibrate.answer_first import answer_first
 from refti.calibrate.runs import Job, Run
 from refti.calibrate.tuning import TUNING
 from refti.suite import Target
@@ -24,16 +25,6 @@ class Summary:
     def passes(self) -> bool:
         """Whether no target was trusted and wrong."""
         return not self.wrong
-
-    def __str__(self) -> str:
-        share = 100 * self.unimodal_trusted / max(self.unimodal, 1)
-        named = f" ({', '.join(self.wrong)})" if self.wrong else ""
-        return (
-            f"Trusted: {self.trusted} of {self.targets}. Trusted and wrong "
-            f"(|z| > {TUNING.wrong_errors}): {len(self.wrong)}{named}.\n"
-            f"Of the unimodal {self.unimodal_trusted} of {self.unimodal} are "
-            f"trusted ({share:.0f} %)."
-        )
 
 
 def jobs(targets: Sequence[Target], seed: int, settings: dict[str, object]) -> list[Job]:
@@ -55,9 +46,23 @@ def summary(runs: Sequence[Run]) -> Summary:
     )
 
 
-def head(width: int) -> str:
-    """The names of the columns that have room in so many letters."""
-    if width < WIDE:
+def text(runs: Sequence[Run], width: int) -> str:
+    """The summary in words, then a row a run, of the columns that have room in so many letters."""
+    found = summary(runs)
+    share = 100 * found.unimodal_trusted / max(found.unimodal, 1)
+    named = f" ({', '.join(found.wrong)})" if found.wrong else ""
+    answer = (
+        f"Trusted: {found.trusted} of {found.targets}. Trusted and wrong "
+        f"(|z| > {TUNING.wrong_errors}): {len(found.wrong)}{named}. Of the unimodal "
+        f"{found.unimodal_trusted} of {found.unimodal} are trusted ({share:.0f} %)."
+    )
+    narrow = width < WIDE
+    rows = [_fitted(_row(run, narrow=narrow), width) for run in runs]
+    return answer_first(answer, [_head(narrow=narrow), *rows])
+
+
+def _head(*, narrow: bool) -> str:
+    if narrow:
         return f"{'target':24s} {'exact':>12s} {'log z':>12s} {'error':>8s} {'z':>7s}  trusted"
     return (
         f"{'target':24s} {'dim':>4s} {'exact':>14s} {'log z':>14s} {'error':>8s} {'z':>7s} "
@@ -65,14 +70,12 @@ def head(width: int) -> str:
     )
 
 
-def line(run: Run, width: int) -> str:
-    """The row of one run; what a narrow one leaves out is in the JSON."""
-    narrow = width < WIDE
+def _row(run: Run, *, narrow: bool) -> str:
+    """What a narrow row leaves out is in the JSON."""
     start = f"{run.name:24s} " + ("" if narrow else f"{run.dim:4d} ")
     truth = f"{run.truth:12.4f}" if narrow else f"{run.truth:14.4f}"
     if run.message is not None:
-        said = f"{start}{truth} refused: {run.message.splitlines()[0]}"
-        return said[:width] if narrow else said
+        return f"{start}{truth} refused: {run.message.splitlines()[0]}"
     if narrow:
         verdict = "yes" if run.trusted else "no"
         return f"{start}{truth} {run.log_z:12.4f} {run.error:8.4f} {run.z:+7.2f}  {verdict}"
@@ -81,6 +84,10 @@ def line(run: Run, width: int) -> str:
         f"{start}{truth} {run.log_z:14.4f} {run.error:8.4f} {run.z:+7.2f} {run.rungs:5d} "
         f"{run.reference:14s} {run.gradients:10d} {run.seconds:8.1f}  {verdict}"
     )
+
+
+def _fitted(row: str, width: int) -> str:
+    return row if len(row) <= width else row[: width - 1] + "…"
 
 
 WIDE = 127  # letters of a row with all columns

@@ -18,6 +18,9 @@ QUANTITIES = {
     "witness": "distance in errors",
 }
 
+CUT_SHORT = "this look was cut short, so it tells nothing"  # how the advice then begins
+NOTHING = 1e-12  # below which a value is shown as 0: 4.7e-54 of the mass tells no more
+
 
 @dataclass(frozen=True)
 class Check:
@@ -52,7 +55,8 @@ class Check:
             if self.direction == "≥"
             else (self.value <= self.threshold)
         )
-        found = f"{QUANTITIES.get(self.name, '')} {self.value:.4g}".lstrip()
+        value = 0.0 if abs(self.value) < NOTHING else self.value
+        found = f"{QUANTITIES.get(self.name, '')} {value:.4g}".lstrip()
         return f"{found}{'' if holds else ', not'} {self.direction} {self.threshold:.4g}"
 
     def __str__(self) -> str:

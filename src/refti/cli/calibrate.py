@@ -88,19 +88,11 @@ def suite(
         record = {"targets": [asdict(row) for row in counts]}
         return _print_findings(record, study.text(counts), study.passes(counts), as_json)
 
-    width = terminal_width(sys.stdout)
-    if not as_json:
-        click.echo(table.head(width))
-
-    def show(run: Run) -> None:
-        if not as_json:
-            click.echo(table.line(run, width))
-
-    jobs = table.jobs(chosen, seed, settings)
-    runs = _run_study("suite", jobs, workers, output, quiet, finished=show)
+    runs = _run_study("suite", table.jobs(chosen, seed, settings), workers, output, quiet)
     found = table.summary(runs)
     record = {**asdict(found), "runs": [run.to_dict() for run in runs]}
-    return _print_findings(record, str(found), found.passes, as_json)
+    words = table.text(runs, terminal_width(sys.stdout))
+    return _print_findings(record, words, found.passes, as_json)
 
 
 @calibrate.command()
@@ -282,7 +274,6 @@ def _run_study(
     quiet: bool,
     *,
     build: Callable[[Job], Target] | None = None,
-    finished: Callable[[Run], None] | None = None,
 ) -> list[Run]:
     """The runs of a study, kept in a file of its name."""
     import refti
@@ -301,11 +292,6 @@ def _run_study(
         def tell(stage: str, done: int, total: int) -> None:
             display(f"{stage}: {done} of {total} runs", 0, 1)
 
-        def show(run: Run) -> None:
-            display.clear()
-            if finished is not None:
-                finished(run)
-
         tell(study, 0, len(jobs))
         return replicate(
             jobs,
@@ -313,7 +299,6 @@ def _run_study(
             out=None if output is None else output / f"{study}.jsonl",
             build=build or suite_target,
             report=tell,
-            finished=show,
         )
 
 

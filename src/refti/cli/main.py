@@ -124,6 +124,17 @@ def _usage(error: click.ClickException) -> str:
     """What was wrong with the command, and where its help is."""
     context = getattr(error, "ctx", None)
     message = error.format_message()
+    for said, told in _IN_PLAIN_WORDS.items():
+        message = message.replace(said, told)
+    message += "" if message.endswith((".", "?", "?)")) else "."
     if context is None:
         return message
     return f"{message} See {context.command_path} --help."
+
+
+_IN_PLAIN_WORDS = {
+    "is not a valid float range": "is not a number",
+    "is not a valid integer range": "is not a whole number",
+    "is not a valid integer": "is not a whole number",
+    "is not a valid float": "is not a number",
+}

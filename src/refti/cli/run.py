@@ -134,6 +134,7 @@ class _Done:
     stopped: dict[str, dict[str, Any]] = field(default_factory=dict)
     kept: list[str] = field(default_factory=list)
     running: str = ""
+    out_of_budget: int = 0  # of the stopped, which the same command would not get further
 
     @property
     def code(self) -> int:
@@ -217,9 +218,10 @@ def _run_models(
                 model, store=folders[name], seed=seeds[name], progress=display, **settings
             )
         except (KeyboardInterrupt, StoppedEarlyError) as error:
-            done.stopped[name] = _stop(error, display)
+            done.stopped[name] = _stop(error, display, kept=folders[name] is not None)
             if isinstance(error, KeyboardInterrupt):
                 break
+            done.out_of_budget += 1
             continue
         except (refti.ModelError, refti.ReferenceFitError, refti.SamplingError) as error:
             if len(models) == 1:
@@ -239,14 +241,15 @@ def _tell_forced(done: _Done, display: Display, tell: Callable[[], int]) -> int:
     return tell()
 
 
-def _stop(error: KeyboardInterrupt | RefTIError, display: Display) -> dict[str, Any]:
+def _stop(
+    error: KeyboardInterrupt | RefTIError, display: Display, *, kept: bool = False
+) -> dict[str, Any]:
     """What is told of a run that was stopped before it had a result."""
-    how = "Stopped" if isinstance(error, KeyboardInterrupt) else "Its budget was spent"
-    advice = (
-        ""
-        if isinstance(error, KeyboardInterrupt)
-        else (" Raise --max-seconds or --max-evaluations.")
-    )
+    how, advice = "Stopped", ""
+    if not isinstance(error, KeyboardInterrupt):
+        how, advice = "Its budget was spent", " Raise --max-seconds or --max-evaluations"
+        # A folder belongs to the settings of its run.
+        advice += ", and choose another --store." if kept else "."
     after = f"after {duration(display.seconds)}, while {display.stage}"
     found = f"the estimate was {display.estimate}" if display.estimate else "no estimate yet"
     return {
@@ -299,6 +302,7 @@ def _tell(
     if store is not None and done.kept:
         which = f": {', '.join(map(printable, done.kept))}" if len(seeds) > 1 else ""
         say(f"Kept in {store}{which}.")
-    if store is not None and len(done.kept) + len(done.refused) < len(seeds):
+    ended = len(done.kept) + len(done.refused) + done.out_of_budget
+    if store is not None and ended < len(seeds):
         say(f"Not finished in {store}: run the same command again to continue.")
     return done.code

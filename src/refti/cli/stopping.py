@@ -15,6 +15,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from pathlib import Path
@@ -43,6 +44,10 @@ class Stopping:
 
     def run(self, command: Callable[[], int], give_up: Callable[[], int]) -> int:
         """The exit code of the command, or of giving it up because it did not stop in time."""
+        with _signals_left_alone():
+            return self._run(command, give_up)
+
+    def _run(self, command: Callable[[], int], give_up: Callable[[], int]) -> int:
         done = self._start(command)
         if self._events.get() == "signal":
             patience = TUNING.seconds_to_conclude
@@ -84,6 +89,31 @@ class Stopping:
         before, self._last, self.heard = self._last, now, True
         if now - before > TUNING.one_signal:
             self._events.put("signal")
+
+
+@contextlib.contextmanager
+def _signals_left_alone() -> Iterator[None]:
+    """The scope in which signal.signal changes nothing in other threads, and says so.
+
+    Python would raise there, and a user's file that asks for signals could not be loaded.
+    """
+    change = signal.signal
+
+    def change_in_main_thread(number: int, handler: Any) -> Any:
+        if threading.current_thread() is threading.main_thread():
+            return change(number, handler)
+        warnings.warn(
+            f"{signal.Signals(number).name} was not handed to your program: refti hears signals "
+            "itself while it runs.",
+            stacklevel=2,
+        )
+        return signal.getsignal(number)
+
+    signal.signal = change_in_main_thread  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        signal.signal = change
 
 
 STOPPING = Stopping()

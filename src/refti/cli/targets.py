@@ -45,8 +45,11 @@ def pair_with_data(texts: Sequence[str], data: Sequence[str]) -> list[Target]:
     """The targets, of which Stan programs have data: one file for all, or one for each.
 
     Raises:
+        ModelError: one names no model, which is seen before anything is imported for it.
         SettingsError: there are data but no Stan programs, or another number of them.
     """
+    for text in texts:
+        _require_form(text)
     programs = sum(Target(text).is_stan for text in texts)
     if data and not programs:
         raise SettingsError("--data is for Stan programs; got none.")
@@ -83,6 +86,15 @@ def require_files(targets: Sequence[Target], *others: Path) -> None:
     ]
     if missing:
         raise ModelError(f"There is no file {', '.join(dict.fromkeys(missing))}.")
+
+
+def _require_form(text: str) -> None:
+    place, _, name = text.rpartition(":")
+    if not text.endswith(".stan") and not (place and name.isidentifier()):
+        file = text if text.endswith(".py") else "model.py"
+        raise ModelError(
+            f"Expected FILE.py:MODEL, such as {file}:model, or FILE.stan; got {text!r}."
+        )
 
 
 def load_models(targets: Sequence[Target], report: Progress, **for_stan: Any) -> list[Model]:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -100,6 +103,21 @@ def plain_numbers(ax: Axes, axis: Literal["x", "y", "both"], ticks: int = 5) -> 
     longest = max((len(label.get_text()) for label in ax.get_xticklabels()), default=0)
     if axis == "x" and longest >= LONG_NUMBER:
         ax.locator_params(axis=axis, nbins=2)
+
+
+def short_numbers(ax: Axes, ticks: int = 5) -> None:
+    """Numbers of any size on both axes, each whole: Matplotlib puts a factor in a corner."""
+    for axis, limits in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
+        size, span = max(map(abs, limits)), abs(limits[1] - limits[0])
+        digits = 3 + math.ceil(math.log10(size / span)) if span > 0 else 6
+        axis.set_major_formatter(partial(_short, digits=digits))
+    ax.locator_params(nbins=ticks)
+
+
+def _short(number: float, place: int | None, *, digits: int) -> str:
+    del place
+    text = re.sub(r"e\+?(-?)0*", r"e\1", f"{number:.{digits}g}")
+    return text.replace("-", "\N{MINUS SIGN}")
 
 
 def add_legend(ax: Axes, **options: Any) -> None:

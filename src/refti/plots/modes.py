@@ -76,7 +76,7 @@ def modes(result: Result, ax: Axes | None = None) -> Axes:
         if len(peaks) > 1:
             ax.annotate(str(number), where, xytext=(5, 5), textcoords="offset points")
     ax.set_xlabel(drawing.literal(names[across[0]]))
-    ax.locator_params(nbins=5)
+    drawing.short_numbers(ax)
     drawing.tidy(ax)
     drawing.add_legend(ax)
     return ax

@@ -81,7 +81,7 @@ def reference(result: Result, ax: Axes | None = None, *, rank: int = 0) -> Axes:
         _show_most(ax, x, y, posterior, start)
         ax.set_xlabel(drawing.literal(x))
         ax.set_ylabel(drawing.literal(y))
-    ax.locator_params(nbins=5)
+    drawing.short_numbers(ax)
     drawing.tidy(ax)
     drawing.add_legend(ax)
     return ax

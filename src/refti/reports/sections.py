@@ -145,7 +145,10 @@ def _made(run: Run) -> TableShown:
     """What was asked for, what the run chose, and with what it was made."""
     result, found = run.result, run.result.found
     rows = [("model", str(found.get("source", ""))), *_origin(found.get("origin"))]
-    rows += [(f"{name}=", _plain(value)) for name, value in sorted(result.settings.items())]
+    rows += [
+        (f"{name}=", str(value) if name == "seed" else _plain(value))  # a seed is copied
+        for name, value in sorted(result.settings.items())
+    ]
     rungs = [str(leg.rungs) for leg in result.draws] or ["none: there is nothing to sample"]
     rows.append(("rungs", rungs[0] if len(rungs) == 1 else f"{', '.join(rungs)} on the legs"))
     words = {

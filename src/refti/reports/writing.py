@@ -30,7 +30,7 @@ Format = Literal["html", "pdf"]
 FULL_SECTIONS = 20  # models of which every one has its figures; of more only the best
 BEST_WITH_FIGURES = 8
 DATA_UNKNOWN = (
-    "Not all of these runs tell which data they were given; the ranking holds only if all were "
+    "Not all of these runs say which data they were given: the ranking holds only if all were "
     "given the same."
 )
 SMALL_PROBABILITY = 1e-4

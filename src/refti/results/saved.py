@@ -24,13 +24,15 @@ GROUPS = ("sample_stats", "log_likelihood", "observed_data")  # beside the poste
 def load(path: str | Path) -> Evidence | LogRatio:
     """The result that save() or store= left in a directory."""
     folder = Path(path)
+    if not folder.exists():
+        raise StoreError(f"There is no folder {folder}.")
     if not (folder / "result.json").exists():
         unfinished = folder / "unfinished" / "result.json"
         and_now = (
             f" It holds a run that was cut short: run it again with the same settings to go on, or "
             f"look at what it had with refti.load({str(unfinished.parent)!r})."
             if unfinished.exists()
-            else " Give a directory that result.save() or evidence(store=) wrote."
+            else " Give a folder that refti run --store, evidence(store=) or result.save() wrote."
         )
         raise StoreError(f"{folder} holds no finished result (result.json).{and_now}")
     record = read_record(folder)

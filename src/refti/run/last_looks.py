@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import NamedTuple
 
-from refti.checks.check import Check
+from refti.checks.check import CUT_SHORT, Check
 from refti.checks.ended import Ended
 from refti.checks.of_run import (
     check_fresh_starts,
@@ -63,7 +63,7 @@ def take_last_looks(state: RunState, engine: Engine) -> LastLooks:
 
 def _cut_short(check: Check, why: str) -> Check:
     """The check of a look that told nothing."""
-    return replace(check, ok=False, advice=f"this look was cut short, so it tells nothing: {why}")
+    return replace(check, ok=False, advice=f"{CUT_SHORT}: {why}")
 
 
 def _look_at_tails(state: RunState, engine: Engine) -> list[Check]:

@@ -41,6 +41,8 @@ class Study:
 def read_study(path: str | Path) -> Study:
     """The study of a file. Raises SettingsError that names every fault."""
     path = Path(path)
+    if not path.is_file():
+        raise SettingsError(f"There is no file {path}.")
     try:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
