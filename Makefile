@@ -7,7 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 UV := $(BIN)/uv pip install --quiet --python $(BIN)/python
 
-.PHONY: venv demo test lint ready tests quick browser long table calibration speed careful growth sources zoo studies blackbox nested reproduction bits pages docs map covid bench bench-quick clean
+.PHONY: venv demo test lint ready tests quick browser long table calibration growth sources zoo studies blackbox nested reproduction bits pages docs map covid bench bench-quick clean
 
 venv: $(READY)
 
@@ -60,12 +60,6 @@ table: venv
 
 calibration: venv
 	$(BIN)/refti calibrate coverage --output runs/calibration
-
-speed: venv
-	$(BIN)/python -m benchmarks.cold_start
-
-careful: venv
-	$(BIN)/python -m benchmarks.careful
 
 growth: venv
 	$(BIN)/python -m benchmarks.growth

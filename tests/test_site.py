@@ -25,7 +25,6 @@ MEASURED = [
     "hard_shapes",
     "mode_search",
     "table",
-    "careful",
     "growth",
     "sources",
     "benchmarks",
