@@ -245,5 +245,5 @@ class TestDamage:
             refti.load(tmp_path / "here")
 
     def test_nothing_there(self, tmp_path: Path):
-        with pytest.raises(refti.StoreError, match="There is no folder .*nowhere"):
+        with pytest.raises(refti.StoreError, match=r"There is no folder .*nowhere"):
             refti.load(tmp_path / "nowhere")
