@@ -125,6 +125,7 @@ class TestAtASlant:
         assert fit_slanting(draws, None) is None
 
 
+@pytest.mark.long
 def test_a_run_goes_to_the_ends_of_slanting_valleys():
     """In its own coordinates the run is trusted and low by two errors, 2 % of the mass unseen."""
     model, turn = slanting(5)

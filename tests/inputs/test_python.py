@@ -467,7 +467,7 @@ def growth_log_density(rate, limit, sizes):
     return prior + stats.norm.logpdf(SIZES, sizes, 0.3).sum(axis=-1)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_the_evidence_of_an_equation_solved_by_scipy():
     rates, limits = np.meshgrid(np.linspace(0.4, 1.6, 401), np.linspace(4, 16, 401), indexing="ij")
     sizes = limits[..., None] / (

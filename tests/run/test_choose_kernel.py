@@ -76,6 +76,7 @@ def planned(monkeypatch: pytest.MonkeyPatch, model: refti.Model, seed: int) -> R
     return states[0]
 
 
+@pytest.mark.long
 def test_slices_learn_the_shelves_beside_a_peak_as_well(monkeypatch: pytest.MonkeyPatch):
     # The deviations of the three coordinates by 20,000 exact draws. Learned from the first 25
     # iterations alone, the second was 1.4 times too large and the third 2.5 times.

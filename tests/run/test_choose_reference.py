@@ -172,6 +172,7 @@ def test_a_reference_that_reaches_far_is_preferred_where_its_way_is_about_as_sho
     assert choices.pick_best(ring, 0.05, 1000.0) == "mixture"
 
 
+@pytest.mark.long
 def test_modes_at_the_bounds_of_a_box_get_a_reference_that_reaches_their_flanks():
     # Without it, this seed met almost none of the flanks, and was 4.3 errors too low.
     found = result("eggbox", seed=6, check_prior=False)

@@ -20,6 +20,7 @@ def test_both_the_spike_and_the_slab_are_integrated():
     assert "1 broad part beyond" in result.found["pilot"]
 
 
+@pytest.mark.long
 def test_a_mode_far_from_the_spike_is_found_from_the_slab():
     target = spike_in_slab_and_far(5)
     result = refti.evidence(target.model(), seed=1, search="quick")

@@ -45,6 +45,7 @@ def test_more_wanderers_find_narrower_modes_and_more_dimensions_hide_wider_ones(
     assert narrowest_found(10, 50) is None
 
 
+@pytest.mark.long
 def test_a_search_for_narrow_modes_finds_one_of_half_the_width_in_ten_dimensions():
     """As many wanderers as a cheap density gets; a tenth of them misses it under most seeds."""
     away = TUNING.pictured_distance * np.linspace(1.0, 2.0, 10)
