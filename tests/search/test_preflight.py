@@ -64,6 +64,21 @@ def test_a_gradient_through_a_coarse_solver_is_no_wrong_gradient():
     assert len(starts(SOLVED, noisy)) > 1
 
 
+def test_a_solver_may_give_a_wrong_gradient_at_one_point_of_three():
+    def wrong_from(rank: int) -> ValueAndGradient:
+        """Right at so many of the best starts, wrong at the others."""
+        farthest = np.mean(np.sort(np.sum(starts() ** 2, axis=1))[rank - 1 : rank + 1])
+        return made_of(
+            lambda x: -0.5 * np.sum(x**2), lambda x: -x if np.sum(x**2) < farthest else 3 * x
+        )
+
+    assert len(starts(SOLVED, wrong_from(2))) > 3
+    with pytest.raises(refti.ModelError, match="disagrees with central differences"):
+        starts(SOLVED, wrong_from(1))
+    with pytest.raises(refti.ModelError, match="disagrees with central differences"):
+        starts(NORMAL, wrong_from(2))
+
+
 def test_a_custom_derivative_of_a_plain_program_may_not_be_off_by_a_hundredth():
     @jax.custom_vjp
     def squares(x):
