@@ -47,9 +47,9 @@ def preflight(
         )
     is_rough = may_solve(model.density, starts[0])
     tolerance = TUNING.compared_tolerance if is_rough else TUNING.plain_tolerance
-    # Where a solver is far from the data it may have no digit of a gradient right that is right
-    # elsewhere, so one point proves nothing there.
-    refused_at = compared // 2 + 1 if is_rough else 1
+    # Far from the data a solver may have no digit of a gradient right that is right elsewhere, and
+    # Metropolis steps correct for it; a gradient that is right nowhere is worth refusing.
+    refused_at = compared if is_rough else 1
     disagreements = []
     for index in range(compared):
         start = _Start(starts[index], best[index])
