@@ -61,6 +61,12 @@ class Searched:
     about_broad: bool = False
 
     @property
+    def is_quiet(self) -> bool:
+        """Whether most wanderers came after the last new mode, and hardly any to one of its own."""
+        told, sent = self.since_new + self.scanned, self.wanderers - self.from_prior
+        return told >= TUNING.quiet * sent and self.unseen_share <= TUNING.unseen
+
+    @property
     def smallest_share(self) -> float:
         """The share of the flattened density that a mode needs to be found with 95 %."""
         return share_found(self.since_new + self.scanned)

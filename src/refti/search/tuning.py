@@ -169,6 +169,11 @@ class SearchTuning:
         "wanderers that a mode must have been met by: where one was met by fewer, others that "
         "hold as much may well not have been met at all",
     )
+    within_a_part: float = tuned(
+        3.0,
+        "spreads of a broad part, for each root of a dimension, within which a peak is its own: "
+        "climbs from about the part need not meet that again",
+    )
     modes_in_a_row: int = tuned(
         3, "from whose widths it is told how narrow one more would be, and whether it was missed"
     )
