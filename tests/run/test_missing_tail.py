@@ -51,6 +51,51 @@ def test_both_a_shift_and_a_scale_change_nothing():
     assert second.share == pytest.approx(first.share, rel=1e-3)
 
 
+def joint_cauchys(dim: int, seed: int) -> np.ndarray:
+    """Draws [chain, draw, dim] of a multivariate Cauchy."""
+    rng = np.random.default_rng(seed)
+    heavy = 1 / np.sqrt(rng.gamma(0.5, 2.0, size=(8, 1500, 1)))
+    return heavy * rng.normal(size=(8, 1500, dim))
+
+
+def multivariate_cauchy(dim: int) -> refti.Model:
+    return refti.Model(lambda x: -0.5 * (1 + dim) * jnp.log1p(jnp.sum(x**2)), dim=dim)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_tail_of_all_coordinates_at_once_is_followed_along_rays(seed: int):
+    model, draws = multivariate_cauchy(6), joint_cauchys(6, seed)
+    whole, _ = missing(model, draws[:, :1000])
+    assert check_missing_tail(*whole).ok
+    distances = np.linalg.norm(draws.reshape(-1, 6), axis=1)
+    reached = draws.reshape(-1, 6)[distances < np.quantile(distances, 0.96)]
+    found, _ = missing(model, reached[:8000].reshape(8, 1000, 6))
+    assert found.share == pytest.approx(0.04 * 0.98, abs=4 * found.error)
+    assert not check_missing_tail(*found).ok
+    # A reference that gets there itself does not need the chains to.
+    assert check_missing_tail(
+        *find_missing_tail(model, reached[:8000].reshape(8, 1000, 6), Meter(), rays=False)
+    ).ok
+
+
+def test_a_light_mode_far_off_is_no_tail():
+    places, shares = np.array([0.0, 60.0]), np.log([0.99, 0.01])
+
+    def apart(x):
+        return jnp.logaddexp.reduce(shares - 0.5 * (x[0] - places) ** 2)
+
+    rng = np.random.default_rng(0)
+    where = rng.choice(places, size=(8, 1000, 1), p=np.exp(shares))
+    found, _ = missing(refti.Model(apart, dim=1), where + rng.normal(size=where.shape))
+    assert check_missing_tail(*found).ok
+
+
+def test_what_is_missing_within_the_error_of_the_estimate_is_no_matter():
+    assert not check_missing_tail(0.03, 0.005).ok
+    assert not check_missing_tail(0.03, 0.005, 0.02).ok
+    assert check_missing_tail(0.03, 0.005, 0.04).ok
+
+
 def test_light_tails_cost_nothing():
     model = refti.Model(lambda x: -0.5 * jnp.sum(x**2), dim=3)
     found, meter = missing(model, np.random.default_rng(0).normal(size=(8, 500, 3)))
