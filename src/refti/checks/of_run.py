@@ -159,6 +159,22 @@ def check_unreached_mass(share: float) -> Check:
     )
 
 
+def check_lost_modes(share: float) -> Check:
+    """Whether draws lie about every mode that was found and holds mass.
+
+    Args:
+        share: of the evidence, about modes where hardly any draw lies.
+    """
+    return at_most(
+        "lost modes",
+        share,
+        TUNING.most_lost,
+        "the search found modes that hold this share of the evidence found, and hardly any draw "
+        "lies about them: the chains that began there have left, so the evidence is too low; try "
+        "another seed=, raise chains=, or give draws= of all modes",
+    )
+
+
 def check_search(still_growing: bool, sentence: str) -> Check:
     """Whether the search for modes came to its own end, and did not end while it found more."""
     return at_most(

@@ -70,6 +70,17 @@ class CheckTuning:
         "… and errors of that share: of 150 runs, 130 of them right, those beyond all three were "
         "1.7 errors too low on average",
     )
+    most_lost_modes: int = tuned(16, "heaviest modes, for which it is seen whether draws lie there")
+    lost_mode_scales: tuple[float, ...] = tuned(
+        (4.0, 2.0, 1.0), "spreads of a mode's Gaussian: the first that tells the mass about it …"
+    )
+    lost_mode_draws: int = tuned(512, "by so many of its draws …")
+    lost_mode_effective: float = tuned(0.1, "… of which so large a share counts")
+    draws_of_a_lost_mode: float = tuned(
+        16.0, "effective ones that should lie there: that none does is then no chance …"
+    )
+    lost: float = tuned(0.1, "… and of these, the share below which a mode is called lost")
+    most_lost: float = tuned(0.01, "of the evidence, about lost modes")
     information_draws: int = tuned(
         64, "of the posterior, at which it is seen how much the data tell beyond the prior"
     )

@@ -27,6 +27,7 @@ CHECKS = {
     "prior": "The prior integrates to one.",
     "fresh starts": "Chains begun at draws of the reference come to the same places.",
     "beyond the peaks": "Chains pass to all the mass that lies beyond narrow peaks.",
+    "lost modes": "Draws lie about every mode that was found.",
     "missing tail": "The draws hold all of the tails of the posterior.",
     "prior draws": "The chains reach as far as exact draws of the prior do.",
     "density": "The density is a finite number.",

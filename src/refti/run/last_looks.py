@@ -14,6 +14,7 @@ from refti.checks.check import CUT_SHORT, Check
 from refti.checks.ended import Ended
 from refti.checks.of_run import (
     check_fresh_starts,
+    check_lost_modes,
     check_missing_tail,
     check_prior_reach,
     check_unreached_mass,
@@ -22,6 +23,7 @@ from refti.references.student import Student
 from refti.results.result import Evidence
 from refti.run.budget import spent_budget
 from refti.run.fresh_starts import compare_fresh_starts
+from refti.run.lost_modes import look_for_lost_modes
 from refti.run.missing_tail import find_missing_tail
 from refti.run.prior_reach import find_prior_reach
 from refti.run.rounds import RunState
@@ -59,7 +61,8 @@ def take_last_looks(state: RunState, engine: Engine) -> LastLooks:
             why = "the run was interrupted; run it again, with the same store= if it had one"
             told[name] = [_cut_short(missed, why)]
     tails = told["missing tail"] + told["prior draws"]
-    return LastLooks(told["fresh starts"] + told["beyond the peaks"], tails, ended)
+    others = told["fresh starts"] + told["beyond the peaks"] + told["lost modes"]
+    return LastLooks(others, tails, ended)
 
 
 def _cut_short(check: Check, why: str) -> Check:
@@ -97,6 +100,7 @@ def _look_at_prior_draws(state: RunState, engine: Engine) -> list[Check]:
 _LOOKS: dict[str, tuple[Callable[[RunState, Engine], list[Check]], Check]] = {
     "fresh starts": (compare_fresh_starts, check_fresh_starts(float("nan"))),
     "beyond the peaks": (check_beyond_peaks, check_unreached_mass(float("nan"))),
+    "lost modes": (look_for_lost_modes, check_lost_modes(float("nan"))),
     "missing tail": (_look_at_tails, check_missing_tail(float("nan"), 0.0)),
     "prior draws": (_look_at_prior_draws, check_prior_reach(float("nan"), 0.0, "")),
 }
