@@ -27,10 +27,11 @@ TARGETS = (
     "quartic_60",
 )
 
-# One of each shape that samplers are known to fail on.
+# One of each shape that samplers are known to fail on. Neal's funnel is left out as well, and the
+# like: their map makes them exactly normal, so that no estimate of them has any spread.
 HARD_TARGETS = (
     "cauchy_5",
-    "funnel_10",
+    "horseshoe_5_centred",
     "eight_schools",
     "ring_5",
     "mixture_10_5d_box",
