@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import xarray
 
 from refti.checks.check import Check
 from refti.checks.ended import Ended
@@ -24,6 +23,7 @@ from refti.checks.tuning import TUNING as CHECKS
 from refti.draws.cost import Cost
 from refti.models.rejections import Rejections
 from refti.references.student import Student
+from refti.results.late import LateDataset
 from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import RungSummary, summarise_rungs
 from refti.run.conclude import Conclusion, shares_of
@@ -110,7 +110,7 @@ def build_result(
     *,
     checks: Sequence[Check],
     groups: Groups,
-    reference: xarray.Dataset,
+    reference: LateDataset,
     cost: Cost,
     found: Mapping[str, Any],
 ) -> Evidence | LogRatio:
