@@ -1,4 +1,4 @@
-"""Datasets of a result are made when they are first looked at, once, and whatever it went through."""
+"""Datasets of a result are made when they are first looked at, once."""
 
 from __future__ import annotations
 
