@@ -46,6 +46,7 @@ print(json.dumps({
     "log_z": result.log_z.hex(), "error": result.error, "called": float(called),
     "built": built()._asdict(), "least": values["jax_persistent_cache_min_compile_time_secs"],
     "folder": values["jax_compilation_cache_dir"],
+    "slow": sorted({"blackjax", "pandas", "xarray", "scipy.interpolate"} & set(sys.modules)),
 }))
 """
 
@@ -81,6 +82,7 @@ def test_the_next_process_compiles_nothing_and_has_the_same_bits(tmp_path: Path)
     assert second["built"]["compile_seconds"] < first["built"]["compile_seconds"]
     assert (first["least"], first["folder"]) == (without["least"], None)  # as before
     assert not (tmp_path / "none").exists()
+    assert second["slow"] == []
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import xarray
-
 from refti.checks.check import Check
 from refti.checks.ended import Ended
 from refti.checks.of_draws import SAMPLE_LONGER
@@ -20,6 +18,7 @@ from refti.checks.of_run import (
 from refti.checks.tuning import TUNING as CHECKS
 from refti.draws.cost import Cost
 from refti.models.rejections import Rejections
+from refti.results.late import LateDataset
 from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import RungSummary, summarise_rungs
 from refti.run.conclude import Conclusion, shares_of
@@ -75,7 +74,7 @@ def build_result(
     *,
     checks: Sequence[Check],
     groups: Groups,
-    reference: xarray.Dataset,
+    reference: LateDataset,
     cost: Cost,
     found: Mapping[str, Any],
 ) -> Evidence | LogRatio:
