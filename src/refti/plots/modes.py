@@ -141,7 +141,7 @@ def _searched(result: Result) -> Mapping[str, Any]:
     searched = result.found.get("search")
     if not searched or not _wanderers(searched):
         raise SettingsError(
-            "This run did not look for other modes, or none of its starting points came to a "
+            "This run did not look for other modes, or none of its starting points led to a "
             'peak, so there is nothing to show. Run it with search="default".'
         )
     return searched
@@ -158,8 +158,8 @@ def _peaks(result: Result) -> np.ndarray:
     peaks = result.found.get("peaks")
     if not peaks:
         raise SettingsError(
-            "This result does not hold the places of its modes: it has too many parameters, or "
-            "was saved by an earlier version."
+            "This result does not contain the positions of its modes: it has too many "
+            "parameters, or was saved by an earlier version."
         )
     rows = [[np.ravel(np.asarray(v, dtype=float)) for v in peak["at"].values()] for peak in peaks]
     return np.array([np.concatenate(row) for row in rows])
