@@ -139,7 +139,7 @@ def _checks(result: Result) -> TableShown:
     rows = [
         ("yes" if c.ok else "NO", c.name, c.measured, CHECKS.get(c.name, "")) for c in result.checks
     ]
-    return TableShown(("holds", "check", "found", "what it asks"), tuple(rows))
+    return TableShown(("holds", "check", "found", "requirement"), tuple(rows))
 
 
 def _made(run: Run) -> TableShown:

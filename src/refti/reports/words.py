@@ -83,7 +83,7 @@ FIGURES = {
         "missed.",
     ),
     "cost": (
-        "What the time went into",
+        "Where the time went",
         "Seconds spent on each stage; hatched parts are compiling, which a second run may save.",
     ),
     "probabilities": (
