@@ -86,14 +86,14 @@ def search_columns(result: Result) -> Columns:
     """How likely a mode was found, by the share of starting points that lie below it."""
     searched = _searched(result)
     shares = np.array([1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1])
-    columns = {"share of starting points below the mode": [float(share) for share in shares]}
+    columns = {"share of starting points that lead to the mode": [float(share) for share in shares]}
     for name, count in _wanderers(searched).items():
         columns[f"found, of {name}"] = [float(p) for p in _probability(shares, count)]
     return columns
 
 
 def search(result: Result, ax: Axes | None = None) -> Axes:
-    """How likely another mode would have been found, by how much lies below it.
+    """The probability of finding another mode, by the share of starting points that lead to it.
 
     Starting points are drawn near and far, and climbed from. A mode is missed if none of them lies
     on its slopes.
@@ -115,7 +115,7 @@ def search(result: Result, ax: Axes | None = None) -> Axes:
     )
     ax.minorticks_off()
     ax.set_ylim(0, 1.03)
-    ax.set_xlabel("share of starting points below the mode")
+    ax.set_xlabel("share of starting points that lead to the mode")
     ax.set_ylabel("probability of finding it")
     drawing.tidy(ax)
     drawing.add_legend(ax)
