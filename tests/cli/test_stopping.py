@@ -60,7 +60,7 @@ class TestProcess:
         told = json.loads(done.stdout)
         assert told["exit_code"] == 3
         assert told["error"]["stage"] == "loading models.py:never"
-        assert f"{number.name} was not handed to your program" in done.stderr
+        assert f"{number.name} was not passed to your program" in done.stderr
         assert "Traceback" not in done.stderr
 
     def test_while_a_function_is_called_in_other_processes(self, tmp_path: Path):

@@ -205,7 +205,7 @@ def test_a_vectorized_function_gets_all_points_at_once():
         (lambda x: 1j, "real; got complex"),
         (lambda x: "1.0", "real; got str"),
         (lambda x: None, "real; got NoneType"),
-        (is_random, "The density is random, or depends on the calls before"),
+        (is_random, "The density is random, or depends on earlier calls"),
         (writes, "changes its input"),
     ],
 )
@@ -229,7 +229,7 @@ def test_chance_away_from_the_start_is_found_before_sampling():
         return normal(x) + (np.random.default_rng().normal() if x[0] != 0 else 0.0)
 
     with pytest.raises(
-        refti.ModelError, match="The density is random, or depends on the calls before"
+        refti.ModelError, match="The density is random, or depends on earlier calls"
     ):
         evidence(refti.from_callable(function, dim=3))
 
@@ -352,7 +352,7 @@ def test_a_function_that_kills_every_worker_is_told(ended):
 
     model = refti.from_callable(function, dim=1, processes=2)
     ended.append(model)
-    with pytest.raises(refti.ModelError, match="ends the processes it runs in"):
+    with pytest.raises(refti.ModelError, match="kills the processes it runs in"):
         model.log_densities(np.arange(8.0)[:, None])
 
 
@@ -405,7 +405,7 @@ def test_a_quick_function_that_crashes_takes_nothing_along(ended):
     model = refti.from_callable(crashes_far_out, dim=3)
     ended.append(model)
     with pytest.raises(
-        refti.ModelError, match=r"ends the processes it runs in \(killed by SIGSEGV"
+        refti.ModelError, match=r"kills the processes it runs in \(killed by SIGSEGV"
     ):
         model.log_densities(np.array([[0.0, 0.0, 0.0], [2.0, 0.0, 0.0]]))
     assert model.log_densities(np.zeros((1, 3)))[0] == normal(np.zeros(3))

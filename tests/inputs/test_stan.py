@@ -86,7 +86,7 @@ class TestDensity:
             np.testing.assert_array_equal(values, alone)
 
     def test_does_not_travel_to_another_process(self, shapes: refti.Model):
-        with pytest.raises(TypeError, match="belongs to its process"):
+        with pytest.raises(TypeError, match="belongs to the process"):
             pickle.dumps(shapes.density)
 
     def test_models_of_one_dimension_share_what_was_compiled(self, pine: refti.Model):

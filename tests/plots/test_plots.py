@@ -154,7 +154,7 @@ class TestNumbers:
 
     def test_a_search_finds_what_the_formula_says(self, result):
         columns = search_columns(result)
-        shares = np.array(columns["share of starting points below the mode"])
+        shares = np.array(columns["share of starting points that lead to the mode"])
         assert columns["found, of the prior"] == pytest.approx(1 - (1 - shares) ** 300)
 
     def test_rounds_are_added_up_and_nothing_is_lost(self, result):

@@ -86,7 +86,7 @@ def test_a_mode_below_half_the_pictured_width_is_missed_and_one_above_is_found()
 def test_the_sentence_pictures_it():
     searched = Searched(950, 0, 746, 8000, narrowest=0.5632)
     assert searched.sentence.endswith(
-        "slopes up to it; for example, one with as much mass, 15 standard deviations away and at "
+        "leads up to it; for example, one with as much mass, 15 standard deviations away and at "
         "least 0.56 times as wide."
     )
     assert "times as wide" not in Searched(950, 0, 746, 8000).sentence

@@ -156,7 +156,7 @@ class TestRecord:
         assert (1 - searched.smallest_share) ** 746 == pytest.approx(0.05)
         assert searched.sentence == (
             "950 climbs, 8,000 evaluations. Another mode would have been found with 95 % "
-            "probability if at least 0.4 % of the flattened density slopes up to it."
+            "probability if at least 0.4 % of the flattened density leads up to it."
         )
 
     def test_nothing_searched_says_so(self):

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from refti.suite import Target
 
 
-@click.group(short_help="Replicated runs: are errors and verdicts right?")
+@click.group(short_help="Test on many runs whether errors and verdicts are right.")
 def calibrate() -> None:
     """Replicated runs that show whether errors and verdicts are right.
 
@@ -53,7 +53,7 @@ _hard = click.option("--hard", is_flag=True, help="Only the hard targets.")
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Seeds a target; with two or more the table has a row a target, not a run.",
+    help="Seeds per target; with two or more, the table has one row per target, not per run.",
 )
 @common_options
 def suite(
@@ -103,7 +103,7 @@ def suite(
     type=click.IntRange(min=2),
     show_default="200, or 100 with --hard",
     default=None,
-    help="Seeds a target.",
+    help="Seeds per target.",
 )
 @common_options
 def coverage(
@@ -151,7 +151,7 @@ def coverage(
     type=click.IntRange(min=2),
     default=500,
     show_default=True,
-    help="Data sets that are simulated.",
+    help="Number of simulated data sets.",
 )
 @common_options
 def choice(
@@ -182,7 +182,7 @@ def choice(
 
 @calibrate.command()
 @click.option(
-    "--seeds", type=click.IntRange(min=1), default=50, show_default=True, help="Seeds a mixture."
+    "--seeds", type=click.IntRange(min=1), default=50, show_default=True, help="Seeds per mixture."
 )
 @common_options
 def modes(
@@ -210,7 +210,7 @@ def modes(
 
 @calibrate.command()
 @click.option(
-    "--seeds", type=click.IntRange(min=1), default=200, show_default=True, help="Seeds a mixture."
+    "--seeds", type=click.IntRange(min=1), default=200, show_default=True, help="Seeds per mixture."
 )
 @click.option("--quick", is_flag=True, help="A small version of the study.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")

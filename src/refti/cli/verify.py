@@ -15,10 +15,14 @@ from refti.errors import SettingsError
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
-@click.option("--recompute", type=int, default=0, help="Blocks to compute again, for --model.")
+@click.option(
+    "--recompute", type=int, default=0, help="Number of blocks to compute again; needs --model."
+)
 @click.option("--model", help="The run's model: FILE.py:MODEL or FILE.stan.")
 @click.option("--data", help="The data of a Stan program.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Which blocks are picked.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Decides which blocks are picked."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def verify(
     run: Path, recompute: int, model: str | None, data: str | None, seed: int, as_json: bool
@@ -53,7 +57,9 @@ def verify(
             click.echo(f"  damaged: {damage}")
         if recompute > 0:
             same = found.recomputed - len(found.differing)
-            click.echo(f"  computed again: {found.recomputed}, of which {same} to the same bits")
+            click.echo(
+                f"  computed again: {found.recomputed}, {same} of them identical to the last bit"
+            )
         for name in found.differing:
             click.echo(f"  not the same: {name}")
     return PASSED if found.ok else NOT_PASSED

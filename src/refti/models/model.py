@@ -238,8 +238,8 @@ class Model:
         if not isinstance(self.space, SupportedSpace):
             raise ModelError(
                 "This needs parameters whose bounds were declared as supports, such as "
-                f"refti.positive(); those of this model ({self.source}) are known only to it. Use "
-                "reference='covariance', which works in unconstrained space."
+                f"refti.positive(); those of this model ({self.source}) are known only to its own "
+                "language. Use reference='covariance', which works in unconstrained space."
             )
         return self.space
 

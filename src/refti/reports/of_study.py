@@ -58,7 +58,9 @@ def _require_report(path: Path) -> None:
     if _format(page) == "pdf":
         find_browser()
     if not os.access(page.parent, os.W_OK):
-        raise SettingsError(f"outputs.report: {page.parent} is no folder that can be written to.")
+        raise SettingsError(
+            f"outputs.report: {page.parent} is not a folder that can be written to."
+        )
 
 
 def _format(page: Path) -> Format:

@@ -20,8 +20,8 @@ def to_inference_data(posterior: xarray.Dataset, groups: Mapping[str, xarray.Dat
         import arviz
     except ImportError as missing:
         raise ModelError(
-            "to_inference_data() needs the package arviz, which is not installed. Run pip install "
-            "arviz, or use result.posterior, which is an xarray Dataset."
+            "to_inference_data() needs the package arviz, which is not installed. Run pip "
+            "install arviz, or use result.posterior, which is an xarray Dataset."
         ) from missing
     everything: dict[str, Any] = {"posterior": posterior, **groups}
     if hasattr(arviz, "InferenceData"):

@@ -76,10 +76,10 @@ def require_same_data(results: Mapping[str, Any]) -> None:
         for other in names[index + 1 :]:
             if are_different(marks[name], marks[other]):
                 raise CompareError(
-                    "Evidences of different data cannot be ranked: "
-                    f"{list_names([name])} is of data {marks[name]}, {list_names([other])} of "
-                    f"{marks[other]}. Compare models of the same data; if these are the same, give "
-                    "both the same data_name=, or pass different_data=True (--different-data)."
+                    f"Evidences of different data cannot be ranked: {list_names([name])} is of "
+                    f"data {marks[name]}, {list_names([other])} of {marks[other]}. Compare models "
+                    "of the same data; if these are the same, give both the same data_name=, or "
+                    "pass different_data=True (--different-data)."
                 )
 
 

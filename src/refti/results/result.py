@@ -84,7 +84,7 @@ class Result:
         """The result itself. Raises NotTrustedError, with the reasons, if it is not trusted."""
         if not self.trusted:
             reasons = "; ".join(f"{c.name}: {c.advice}" for c in self.checks if not c.ok)
-            raise NotTrustedError(f"The result is not to be trusted. {reasons}.", self)
+            raise NotTrustedError(f"This result cannot be trusted. {reasons}.", self)
         return self
 
     def to_inference_data(self) -> Any:

@@ -30,8 +30,8 @@ def load(path: str | Path) -> Evidence | LogRatio:
     if not (folder / "result.json").exists():
         unfinished = folder / "unfinished" / "result.json"
         and_now = (
-            f" It holds a run that was cut short: run it again with the same settings to go on, or "
-            f"look at what it had with refti.load({str(unfinished.parent)!r})."
+            " It holds a run that was cut short: run it again with the same settings to "
+            f"continue, or look at what it had with refti.load({str(unfinished.parent)!r})."
             if unfinished.exists()
             else " Give a folder that refti run --store, evidence(store=) or result.save() wrote."
         )

@@ -69,8 +69,8 @@ def _evaluate(
         sizes = {name: value[0].size for name, value in function(points[:1]).items()}
         if sum(sizes.values()) * len(points) > GROUPS.most_numbers:
             left_out[what] = (
-                f"{sum(sizes.values()):,} numbers for each of {len(points):,} draws are more than "
-                "are kept; ask for fewer by posterior_draws="
+                f"{sum(sizes.values()):,} numbers for each of {len(points):,} draws are too many "
+                "to keep; ask for fewer with posterior_draws="
             )
             return {}
         values = function(points)

@@ -147,7 +147,7 @@ def _listed(names: frozenset[str]) -> str:
 
 def _check_call(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call:
     if isinstance(model, Model):
-        raise ModelError("This is a refti.Model already; from_numpyro takes a NumPyro function.")
+        raise ModelError("This is already a refti.Model; from_numpyro takes a NumPyro function.")
     if not callable(model):
         raise ModelError(
             f"from_numpyro takes a function of NumPyro statements and its arguments; got "

@@ -124,9 +124,10 @@ def _read(model: Any) -> tuple[Graphs, PymcSpace, OwnValues]:
         if "Random variables detected" in str(error):
             raise ModelError(
                 "The model draws random numbers that are no variables of it, such as "
-                "pm.Normal.dist(0, 1) or pytensor's random numbers inside another variable, so its "
-                "density would change from one evaluation to the next. Draw them before and pass "
-                'the numbers, or make them variables of the model: pm.Normal("name", 0, 1).'
+                "pm.Normal.dist(0, 1) or pytensor's random numbers inside another variable, so "
+                "its density would change from one evaluation to the next. Draw them beforehand "
+                'and pass the numbers, or make them variables of the model: pm.Normal("name", '
+                "0, 1)."
             ) from error
         raise ModelError(
             "PyMC gives no log density of this model: "

@@ -73,8 +73,8 @@ def read_data(data: Data) -> Mapping[str, Any]:
         return parse_dump(text) if _is_dump(file, text) else _parse_json(file, text)
     except (ValueError, RecursionError) as error:
         raise ModelError(
-            f"data= {file} is neither JSON nor an R dump: {error}. Write it by json.dump, or in R "
-            "by cmdstanr::write_stan_json."
+            f"data= {file} is neither JSON nor an R dump: {error}. Write it with json.dump, or in "
+            "R with cmdstanr::write_stan_json."
         ) from error
 
 
