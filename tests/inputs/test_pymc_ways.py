@@ -23,6 +23,7 @@ def test_the_integral_of_lkj_is_that_of_its_density() -> None:
     assert np.isclose(log_lkj_integral(3, 1.0), np.log(np.pi**2 / 2))
 
 
+@pytest.mark.long  # tests/inputs/test_zoo.py has that prior too
 def test_a_prior_by_lkj_integrates_to_one_and_the_wrong_constant_is_told() -> None:
     with pm.Model() as model:
         pm.LKJCorr("r", n=2, eta=2.5)
