@@ -67,7 +67,8 @@ def test_a_black_box_goes_by_its_values() -> None:
     assert "values alone" in made.source
     assert np.isnan(made.log_densities(np.array([[40.0, 0.0]]))[0])
     assert made.rejections().message == "ValueError: beyond the table"
-    result = refti.evidence(model, progress=False, check_prior=False)
+    quick = {"search": "quick", "target_error": 0.1, "check_prior": False}
+    result = refti.evidence(model, **quick, progress=False)
     exact = -np.log(5) - 0.8  # (1 + 4)^(-1/2) exp(-2 / 5) for each of the two
     assert result.trusted, result.checks
     assert abs(result.log_z - exact) < 4 * result.error + 1e-3

@@ -198,6 +198,7 @@ class TestModes:
             # One mode alone would be off by 0.1 or 2.3.
             assert found.error < 0.02
 
+    @pytest.mark.long  # test_shapes.py sees it of a pilot
     def test_every_mode_has_a_chain_however_few_were_asked_for(self):
         found = refti.evidence(three_modes(), chains=2, progress=False)
         assert found.found["modes"] == 3
