@@ -193,6 +193,7 @@ class TestEvidence:
         assert prior.ok
         assert abs(result.log_z - radiata.EXACT_LOG_Z["density"]) < 4 * result.error
 
+    @pytest.mark.long  # the density of the prior is seen by its check
     def test_power_posteriors_start_from_the_prior_program(self, pine: refti.Model):
         result = refti.evidence(
             pine, path="power", search="quick", check_prior=False, progress=False

@@ -337,6 +337,7 @@ model {
 """
 
 
+@pytest.mark.long  # compiles another program; TestHidden has a prior that is split off
 def test_the_prior_of_a_program_is_split_off_and_integrates_to_one():
     y = np.array([0.3, -1.2, 2.0])
     model = refti.from_stan(SPLIT, {"n": 3, "y": y}, split_prior=True, progress=False)
