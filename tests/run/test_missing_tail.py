@@ -78,16 +78,32 @@ def test_a_tail_of_all_coordinates_at_once_is_followed_along_rays(seed: int):
     ).ok
 
 
-def test_a_light_mode_far_off_is_no_tail():
-    places, shares = np.array([0.0, 60.0]), np.log([0.99, 0.01])
+def two_parts(log_part, away: float, far: float) -> refti.Model:
+    """Of two alike parts the second, some way off, holds so much."""
+    shares, places = np.log([1 - far, far]), np.array([0.0, away])
+    return refti.Model(lambda x: jnp.logaddexp.reduce(shares + log_part(x[0] - places)), dim=1)
 
-    def apart(x):
-        return jnp.logaddexp.reduce(shares - 0.5 * (x[0] - places) ** 2)
 
+@pytest.mark.parametrize(("away", "far"), [(60.0, 0.01), (200.0, 0.5), (200.0, 0.49)])
+def test_a_mode_far_off_is_no_tail(away: float, far: float):
+    model = two_parts(lambda x: -0.5 * x**2, away, far)
     rng = np.random.default_rng(0)
-    where = rng.choice(places, size=(8, 1000, 1), p=np.exp(shares))
-    found, _ = missing(refti.Model(apart, dim=1), where + rng.normal(size=where.shape))
-    assert check_missing_tail(*found).ok
+    where = rng.choice([0.0, away], size=(8, 1000, 1), p=[1 - far, far])
+    points, modes = where + rng.normal(size=where.shape), np.array([[0.0], [away]])
+    found = find_missing_tail(model, points, Meter(), modes=modes)
+    assert found == (0.0, 0.0)
+
+
+def test_tails_about_several_modes_are_followed_about_each():
+    model = two_parts(lambda x: -jnp.log1p(x**2), 2000.0, 0.3)
+    rng = np.random.default_rng(3)
+    modes = np.array([[0.0], [2000.0]])
+    where = rng.choice(modes[:, 0], size=(8, 1000, 1), p=[0.7, 0.3])
+    right = where + rng.standard_cauchy(size=where.shape)
+    assert check_missing_tail(*find_missing_tail(model, right, Meter(), modes=modes)).ok
+    short = where + np.clip(right - where, -12, 12) * rng.uniform(0.8, 1, size=where.shape)
+    found = find_missing_tail(model, short, Meter(), modes=modes)
+    assert not check_missing_tail(*found).ok
 
 
 def test_what_is_missing_within_the_error_of_the_estimate_is_no_matter():

@@ -43,6 +43,7 @@ class CheckTuning:
     tail_coordinates: int = tuned(
         32, "with long tails, whose mass is also integrated from the density itself"
     )
+    tail_draws: int = tuned(200, "about one of several modes, from which its tails can be told")
     tail_beyond: float = tuned(0.98, "share of the draws beyond which a tail begins")
     tail_lines: tuple[int, int] = tuned(
         (2, 24),

@@ -72,7 +72,11 @@ def _look_at_tails(state: RunState, engine: Engine) -> list[Check]:
     points = state.conclusion.samples[-1].end_points
     # Draws of a Student-t get out to all sides themselves, whether chains do or not.
     rays = not isinstance(state.plan.path.legs[-1].start, Student)
-    found = find_missing_tail(state.problem.model, points, engine.meter, rays=rays)
+    pilot = state.plan.pilot
+    apart = pilot.on_separate_modes and state.problem.way is None
+    modes = pilot.modes.peaks if apart else None
+    model = state.problem.model
+    found = find_missing_tail(model, points, engine.meter, rays=rays, modes=modes)
     estimate = state.conclusion.estimates[state.problem.settings.estimator]
     return [check_missing_tail(*found, estimate.error)]
 

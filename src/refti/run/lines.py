@@ -7,6 +7,7 @@ until that changes nothing any more.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,6 +16,9 @@ from refti.checks.tuning import TUNING
 from refti.models.density import ValueOnlyDensity
 from refti.models.model import Model
 from refti.sampling.metering import Meter
+
+LogDensities = Callable[[np.ndarray, Meter], np.ndarray]
+"""From points x[n, dim] to the log densities [n] there, on a meter's account."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,19 +42,19 @@ class Lines:
     spreads: np.ndarray
     power: int = 0
 
-    def shares_beyond(self, model: Model, meter: Meter) -> np.ndarray:
+    def shares_beyond(self, density: LogDensities, meter: Meter) -> np.ndarray:
         """The share [line] of the mass beyond; NaN where the mass of a line was not found.
 
         Raises OutOfBudgetError if the budget has no room for that.
         """
         left = list(range(len(self.at)))
         at = [self._grid(line) for line in left]
-        logs = self._values(model, left, at, meter)
+        logs = self._values(density, left, at, meter)
         shares = np.full(len(left), np.nan)
         for _ in range(TUNING.tail_refinements):
             pieces = [self._pieces(line, at[line], logs[line]) for line in left]
             new = [_middles(at[line], mass) for line, (mass, _) in zip(left, pieces, strict=True)]
-            found = self._values(model, left, new, meter)
+            found = self._values(density, left, new, meter)
             changing = []
             for line, (_, before), t, values in zip(left, pieces, new, found, strict=True):
                 order = np.argsort(joined := np.concatenate([at[line], t]))
@@ -78,7 +82,7 @@ class Lines:
         return found[found > 0] if self.power else found
 
     def _values(
-        self, model: Model, lines: list[int], at: list[np.ndarray], meter: Meter
+        self, density: LogDensities, lines: list[int], at: list[np.ndarray], meter: Meter
     ) -> list[np.ndarray]:
         """The log densities, with the volume, at some distances on each of some lines."""
         points = np.concatenate(
@@ -87,7 +91,7 @@ class Lines:
                 for line, t in zip(lines, at, strict=True)
             ]
         )
-        values = _log_densities(model, points, meter)
+        values = density(points, meter)
         ends = np.cumsum([len(t) for t in at])[:-1]
         split = np.split(np.where(np.isfinite(values), values, -np.inf), ends)
         if self.power == 0:
@@ -125,14 +129,21 @@ def _log_mean(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(mean) & (a != b), mean, 0.5 * (a + b))
 
 
-def _log_densities(model: Model, x: np.ndarray, meter: Meter) -> np.ndarray:
-    """The log densities at x[n, dim], in batches of one size: each size is a program of its own."""
-    if isinstance(model.density, ValueOnlyDensity):
+def log_densities_of(model: Model) -> LogDensities:
+    """The log densities of a model, in batches of one size: each size is a program of its own."""
+    size = TUNING.tail_batch
+
+    def one_by_one(x: np.ndarray, meter: Meter) -> np.ndarray:
         meter.reserve(len(x))
         return model.log_densities(x)
-    size = TUNING.tail_batch
-    rows = -(-len(x) // size) * size
-    meter.reserve(rows)
-    padded = np.concatenate([x, np.repeat(x[:1], rows - len(x), axis=0)])
-    parts = [model.log_densities(padded[first : first + size]) for first in range(0, rows, size)]
-    return np.concatenate(parts)[: len(x)]
+
+    def in_batches(x: np.ndarray, meter: Meter) -> np.ndarray:
+        rows = -(-len(x) // size) * size
+        meter.reserve(rows)
+        padded = np.concatenate([x, np.repeat(x[:1], rows - len(x), axis=0)])
+        parts = [
+            model.log_densities(padded[first : first + size]) for first in range(0, rows, size)
+        ]
+        return np.concatenate(parts)[: len(x)]
+
+    return one_by_one if isinstance(model.density, ValueOnlyDensity) else in_batches

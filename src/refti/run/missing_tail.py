@@ -19,7 +19,7 @@ from refti.checks.tuning import TUNING
 from refti.coordinates.fit_tails import robust_standard
 from refti.draws import autocorrelation
 from refti.models.model import Model
-from refti.run.lines import Lines
+from refti.run.lines import Lines, LogDensities, log_densities_of
 from refti.sampling.metering import Meter
 
 
@@ -42,29 +42,87 @@ class _Stratum(NamedTuple):
 
 
 def find_missing_tail(
-    model: Model, points: np.ndarray, meter: Meter, *, rays: bool = True
+    model: Model,
+    points: np.ndarray,
+    meter: Meter,
+    *,
+    rays: bool = True,
+    modes: np.ndarray | None = None,
 ) -> MissingTail:
     """What draws[chain, draw, dim] lack in their long tails, of the coordinates or of all at once.
 
-    Shares that are lacking in the tails of several coordinates add up, as the evidence that is
-    missing does. Raises OutOfBudgetError if the budget has no room for that.
+    Shares that are lacking in the tails of several coordinates, or about several modes, add up, as
+    the evidence that is missing does. Raises OutOfBudgetError if the budget has no room for that.
 
     Args:
         model: whose density it is.
         points: the draws.
         meter: of the run.
         rays: whether tails are also followed along rays from the middle.
+        modes: `[mode, dim]`, if there are several, about each of which it is looked apart: lines
+            end half way to another, whose draws are no tail of this one.
     """
-    found = [_along_coordinates(model, points, meter)]
-    if rays and points.shape[2] > 1:
-        found.append(_along_rays(model, points, meter))
+    cells = [_whole(model, points)] if modes is None else _cells(model, points, modes)
+    ways = (_along_coordinates, _along_rays) if rays and points.shape[2] > 1 else _ONLY_COORDINATES
+    found = [_together([way(cell, meter) for cell in cells]) for way in ways]
     looked = [one for one in found if one != NONE_MISSING] or found
     return max(looked, key=lambda one: one.share - TUNING.most_errors_missing * one.error)
 
 
-def _along_coordinates(model: Model, points: np.ndarray, meter: Meter) -> MissingTail:
-    """What draws[chain, draw, dim] lack in the tails of single coordinates, all together."""
-    x = points.reshape(-1, points.shape[2])
+class _Cell(NamedTuple):
+    """A part of space, its density, and those of the draws[chain, draw, dim] that lie there."""
+
+    density: LogDensities
+    points: np.ndarray
+    inside: np.ndarray  # [chain, draw]
+
+    @property
+    def x(self) -> np.ndarray:
+        """The draws [draw, dim] in it."""
+        return np.asarray(self.points[self.inside])
+
+    def counted(self, ways: np.ndarray) -> np.ndarray:
+        """Numbers [draw] of those within, as [chain, draw] of all: zero for those elsewhere."""
+        counted = np.zeros(self.inside.shape)
+        counted[self.inside] = ways
+        return counted
+
+
+def _whole(model: Model, points: np.ndarray) -> _Cell:
+    """All of space."""
+    return _Cell(log_densities_of(model), points, np.ones(points.shape[:2], dtype=bool))
+
+
+def _cells(model: Model, points: np.ndarray, modes: np.ndarray) -> list[_Cell]:
+    """What lies nearest to each mode, where draws enough to tell of a tail do."""
+    density, spread = log_densities_of(model), points.reshape(-1, points.shape[2]).std(axis=0)
+    spread = np.maximum(spread, 1e-300)
+
+    def nearest(x: np.ndarray) -> np.ndarray:
+        away = [np.sum(((x - mode) / spread) ** 2, axis=-1) for mode in modes]
+        return np.asarray(np.argmin(away, axis=0))
+
+    def about(mode: int) -> LogDensities:
+        def there(x: np.ndarray, meter: Meter) -> np.ndarray:
+            return np.where(nearest(x) == mode, density(x, meter), -np.inf)
+
+        return there
+
+    at = nearest(points)
+    found = [_Cell(about(mode), points, at == mode) for mode in range(len(modes))]
+    return [cell for cell in found if cell.inside.sum() >= TUNING.tail_draws]
+
+
+def _together(found: list[MissingTail]) -> MissingTail:
+    """What is lacking in all cells."""
+    return MissingTail(
+        float(sum(one.share for one in found)), float(np.hypot.reduce([one.error for one in found]))
+    )
+
+
+def _along_coordinates(cell: _Cell, meter: Meter) -> MissingTail:
+    """What draws lack in the tails of single coordinates, all together."""
+    x = cell.x
     middle = np.median(x, axis=0)
     distances = np.abs(x - middle)
     long = np.flatnonzero(_is_long(distances))
@@ -85,13 +143,13 @@ def _along_coordinates(model: Model, points: np.ndarray, meter: Meter) -> Missin
     middles[line, axis], steps[line, axis] = middle[axis], 1.0
     spreads = np.subtract(*np.quantile(x[:, axes], [0.84, 0.16], axis=0)) / 2
     lines = Lines(middles, steps, at, begins[which], spreads[which])
-    counted = beyond.sum(axis=1).reshape(points.shape[:2])
-    return _lacking(lines.shares_beyond(model, meter), strata, counted)
+    shares = lines.shares_beyond(cell.density, meter)
+    return _lacking(shares, strata, cell.counted(beyond.sum(axis=1)), cell)
 
 
-def _along_rays(model: Model, points: np.ndarray, meter: Meter) -> MissingTail:
-    """What draws[chain, draw, dim] lack far from their middle, in every direction."""
-    x = points.reshape(-1, points.shape[2])
+def _along_rays(cell: _Cell, meter: Meter) -> MissingTail:
+    """What draws lack far from their middle, in every direction."""
+    x = cell.x
     middle, scales = robust_standard(x)
     distances = np.linalg.norm((x - middle) / np.maximum(scales, 1e-300), axis=1)
     if not _is_long(distances[:, None])[0]:
@@ -104,8 +162,11 @@ def _along_rays(model: Model, points: np.ndarray, meter: Meter) -> MissingTail:
     spread = np.subtract(*np.quantile(distances, [0.84, 0.16])) / 2
     middles = np.repeat(middle[None], len(picks), axis=0)
     lines = Lines(middles, steps, at, begins * ones, spread * ones, x.shape[1] - 1)
-    counted = (distances > begins).reshape(points.shape[:2])
-    return _lacking(lines.shares_beyond(model, meter), strata, counted)
+    shares = lines.shares_beyond(cell.density, meter)
+    return _lacking(shares, strata, cell.counted(distances > begins), cell)
+
+
+_ONLY_COORDINATES = (_along_coordinates,)
 
 
 def _is_long(distances: np.ndarray) -> np.ndarray:
@@ -128,7 +189,9 @@ def _strata(beyond: np.ndarray, way: int, ways: int) -> list[_Stratum]:
     return strata
 
 
-def _lacking(shares: np.ndarray, strata: list[_Stratum], counted: np.ndarray) -> MissingTail:
+def _lacking(
+    shares: np.ndarray, strata: list[_Stratum], counted: np.ndarray, cell: _Cell
+) -> MissingTail:
     """What draws lack beyond, by the shares [line] of lines through those of all strata.
 
     Lines through draws within carry some of their mass beyond, and those through draws beyond some
@@ -159,10 +222,11 @@ def _lacking(shares: np.ndarray, strata: list[_Stratum], counted: np.ndarray) ->
         share += (1 - p) * inner.mean() - p * (1 - outer.mean())
         variance += ((1 - p) * spread_within) ** 2 / len(inner)
         variance += (p * spread_beyond) ** 2 / len(outer)
-    size = max(float(autocorrelation.effective_sample_size(counted.astype(float))), 1.0)
+    part = float(cell.inside.mean())
+    size = max(float(autocorrelation.effective_sample_size(counted)), 1.0)
     by_count = 1 + all_within.mean() - all_beyond.mean()
-    variance += by_count**2 * counted.var() / size
-    return MissingTail(float(share), float(np.sqrt(variance)))
+    variance = part**2 * variance + by_count**2 * counted.var() / size
+    return MissingTail(float(part * share), float(np.sqrt(variance)))
 
 
 def _spread(side: list[tuple[np.ndarray, _Stratum]]) -> float:
