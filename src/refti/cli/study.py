@@ -153,7 +153,7 @@ def plan(study: Path, executor: str | int | None, workers: int | None, as_json: 
     if as_json:
         print_json({"models": [asdict(model) for model in planned]})
     else:
-        click.echo(plan_text(planned, workers or cores()))
+        click.echo(plan_text(planned, workers or cores(), terminal_width(sys.stdout)))
     return BAD_INPUT if any(model.fault for model in planned) else TRUSTED
 
 
