@@ -81,7 +81,7 @@ class GradientKernel:
             density,
             Chains(points, each, points, each),
             StepSize(zero, zero, np.ones((), int), zero, zero),
-            jax.random.wrap_key_data(np.zeros(2, np.uint32)),
+            jax.random.wrap_key_data(jnp.asarray(np.zeros(2, np.uint32))),
             Iterations(count, TUNING.most_steps, TUNING.target_acceptance, adapting=True),
             leaps,
         )
