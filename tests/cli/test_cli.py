@@ -244,7 +244,7 @@ class TestBadInput:
             (("--search", "0"), "--search"),
             (("--search", "hard"), "must be one of quick, default, thorough or a whole number"),
             (("--reference", "normal"), "must be one of auto, covariance"),
-            (("--path", "power"), "prior and the likelihood apart"),
+            (("--path", "power"), "prior and the likelihood separately"),
             (("--chains", "1", "--seed", "-1"), "--chains"),
             (("--seed", "9999999999999999999"), "--seed must be below 2**63"),
             (("--prior-program", "prior.stan"), "--prior-program is for Stan programs"),

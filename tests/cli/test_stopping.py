@@ -53,14 +53,16 @@ def run(folder: Path, number: signal.Signals, *arguments: str) -> subprocess.Com
 class TestProcess:
     """A real process that gets a real signal."""
 
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    @pytest.mark.parametrize(
+        "number", [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGTERM]
+    )
     def test_while_a_model_is_loaded(self, tmp_path: Path, number: signal.Signals):
         done = run(tmp_path, number, "models.py:never", "--json")
         assert done.returncode == 3
         told = json.loads(done.stdout)
         assert told["exit_code"] == 3
         assert told["error"]["stage"] == "loading models.py:never"
-        assert f"{number.name} was not handed to your program" in done.stderr
+        assert f"{number.name} was not passed to your program" in done.stderr
         assert "Traceback" not in done.stderr
 
     def test_while_a_function_is_called_in_other_processes(self, tmp_path: Path):

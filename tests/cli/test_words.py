@@ -131,7 +131,7 @@ class TestPrinted:
         results = {"a": result(-1.0, WRONG), "b": result(-9.0, PRECISE)}
         print_results(results, refti.compare(results))
         printed = " ".join(capsys.readouterr().out.split())
-        assert printed.startswith("Not to be relied on. NOT TRUSTED: a. As it stands, a is ahead")
+        assert printed.startswith("Do not rely on this. NOT TRUSTED: a. As it stands, a is ahead")
         assert "sample longer (--warmup)" in printed
 
     def test_two_that_are_close_are_not_ranked_in_words(self, capsys):
@@ -158,7 +158,7 @@ class TestWording:
             ),
             ('look harder with search="thorough" or', "look harder with --search thorough or"),
             ("set check_prior=False", "set --no-prior-check"),
-            ("or leave witness= out", "or leave --witness out"),
+            ("or leave out witness=", "or leave out --witness"),
             ("let reference='auto' choose", "let --reference auto choose"),
             (
                 "Give log_prior= and log_likelihood= apart",
@@ -261,7 +261,7 @@ class TestDoctor:
         assert str(tmp_path) in found["cache"]["found"]
         assert {"Stan", "PyMC", "flows", "report", "memory", "cores"} <= set(found)
         assert {found[name]["state"] for name in ("ArviZ", "Dask", "discrete")} == {"works"}
-        assert "a coin was summed out" in found["discrete"]["found"]
+        assert "a discrete variable was summed out" in found["discrete"]["found"]
 
     def test_it_clears_the_cache(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         from refti.cli import examinations

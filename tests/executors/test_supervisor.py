@@ -133,7 +133,7 @@ def test_closing_releases_those_who_wait():
     futures = [supervisor.submit(Task("long", worker_tasks.sleep, (600,))) for _ in range(5)]
     supervisor.close(at_once=True)
     for future in futures:
-        with pytest.raises(ExecutorError, match="let go before long came to its end"):
+        with pytest.raises(ExecutorError, match="released before long had finished"):
             future.result(timeout=20)
     with pytest.raises(ExecutorError, match="let go"):
         supervisor.submit(squares(1)[0])

@@ -184,7 +184,7 @@ class TestNetCDF:
             read_draws(tmp_path / "fit.nc", ["tau"])
 
     def test_files_that_cannot_be_read_are_told(self, tmp_path: Path):
-        with pytest.raises(refti.ModelError, match="not there"):
+        with pytest.raises(refti.ModelError, match="does not exist"):
             read_draws(tmp_path / "fit.nc", NAMES)
         dataset(DRAWS).to_netcdf(tmp_path / "flat.nc", engine="h5netcdf")
         with pytest.raises(refti.ModelError, match=r'flat.nc, of which the group "posterior"'):
@@ -200,7 +200,7 @@ class TestNetCDF:
 
 
 class TestCmdStan:
-    """CSV files, one a chain."""
+    """CSV files, one per chain."""
 
     @pytest.mark.parametrize("old", [False, True])
     def test_chains_with_vectors_and_matrices(self, tmp_path: Path, old: bool):
@@ -253,7 +253,7 @@ class TestCmdStan:
             ("mu\n", "holds no draws"),
             ("# save_warmup = 1\n# num_warmup = 2\nmu\n1\n2\n", "holds no draws"),
             ("mu,nu\n1,2\n3\n", "1 values in line 3; expected 2"),
-            ("mu\n1\nhigh\n", "no number for \"mu\": .*'high'"),
+            ("mu\n1\nhigh\n", "not a number for \"mu\": .*'high'"),
             ("mu.1,mu.3\n1,2\n", r'2 columns of "mu"; expected 3'),
         ],
     )

@@ -48,7 +48,7 @@ class Remembering:
 
 def test_a_function_that_remembers_where_it_was():
     model = refti.from_callable(Remembering(), {"a": refti.real()}, processes=1)
-    with pytest.raises(refti.ModelError, match=rf"(?s){TWICE}.*begin anew each time"):
+    with pytest.raises(refti.ModelError, match=rf"(?s){TWICE}.*reset that each time"):
         refti.evidence(model, progress=lambda *told: None)
 
 

@@ -61,7 +61,7 @@ class TestEnds:
 
 
 def test_power_posteriors_need_the_split():
-    with pytest.raises(refti.PathError, match="prior and the likelihood apart"):
+    with pytest.raises(refti.PathError, match="prior and the likelihood separately"):
         refti.evidence(narrow(), path="power", progress=_must_not_run)
 
 

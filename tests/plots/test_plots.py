@@ -154,7 +154,7 @@ class TestNumbers:
 
     def test_a_search_finds_what_the_formula_says(self, result):
         columns = search_columns(result)
-        shares = np.array(columns["share of starting points below the mode"])
+        shares = np.array(columns["share of starting points that lead to the mode"])
         assert columns["found, of the prior"] == pytest.approx(1 - (1 - shares) ** 300)
 
     def test_rounds_are_added_up_and_nothing_is_lost(self, result):
@@ -277,7 +277,7 @@ class TestBadInput:
             plots.path(result, "axes")  # type: ignore[arg-type]
 
     def test_a_result_in_place_of_a_comparison(self, result, ax):
-        with pytest.raises(refti.SettingsError, match=r"refti\.compare returns; got Evidence"):
+        with pytest.raises(refti.SettingsError, match=r"result of refti\.compare; got Evidence"):
             plots.probabilities(result, ax)
 
     def test_matplotlib_that_is_missing(self, result, monkeypatch: pytest.MonkeyPatch):

@@ -199,7 +199,7 @@ def test_the_checker_finds_what_it_is_for(browser, tmp_path: Path):
 
 
 def test_a_report_is_printed_to_pdf(tmp_path: Path):
-    done = refti.report({"a": made_up_result(2)}, tmp_path / "r.pdf", format="pdf")
+    done = refti.report({"a": made_up_result(2)}, tmp_path / "r.pdf")  # by the ending of its name
     assert done.path.read_bytes().startswith(b"%PDF")
     assert done.path.stat().st_size > 20_000
 

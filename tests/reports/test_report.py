@@ -227,7 +227,7 @@ class TestData:
         }
         refti.report(runs, tmp_path / "r.html")
         seen = text_of((tmp_path / "r.html").read_text(encoding="utf-8"))
-        assert "These runs are of different data" in seen
+        assert "These runs used different data" in seen
         assert "Data set 1: A, B." in seen
         assert "Data set 2: C." in seen
         assert seen.count("Ranking: data set") == 1
@@ -255,7 +255,7 @@ class TestData:
     def test_a_run_that_tells_nothing_is_ranked_with_a_caution(self, results, page: str):
         groups = group_runs([Run(name, result) for name, result in results.items()])
         assert [len(group.runs) for group in groups] == [3]
-        assert "the ranking holds only if all were given the same" in text_of(page)
+        assert "the ranking is valid only if all of them used the same data" in text_of(page)
 
 
 def test_a_model_without_parameters_is_reported(tmp_path: Path):
@@ -280,8 +280,8 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("spoil", "words"),
         [
-            (lambda f: (f / "result.json").unlink(), "holds a run that is not finished"),
-            (lambda f: [p.unlink() for p in f.iterdir()], "is empty: no run was begun"),
+            (lambda f: (f / "result.json").unlink(), "holds an unfinished run"),
+            (lambda f: [p.unlink() for p in f.iterdir()], "is empty: no run was started"),
             (lambda f: (f / "result.json").write_text("{"), "cannot be read"),
             (
                 lambda f: (f / "draws.nc").write_bytes(b"x"),
@@ -327,7 +327,7 @@ class TestBadInput:
 
     def test_a_file_that_cannot_be_written(self, whole: Path, tmp_path: Path):
         for path in (tmp_path, tmp_path / "no" / "r.html"):
-            with pytest.raises(refti.SettingsError, match="in a folder that is there"):
+            with pytest.raises(refti.SettingsError, match="in a folder that exists"):
                 refti.report(whole, path)
 
     def test_a_prior_that_leaves_a_model_out(self, results, tmp_path: Path):

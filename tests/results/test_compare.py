@@ -175,7 +175,7 @@ def test_notes_tell_an_untrusted_row_and_an_undecided_ranking():
     close = compare({"a": Result(0.0, 0.1, False), "b": Result(0.1, 0.1)})
     assert close.notes == (
         "Ranking undecided: b and a are closer than 2 combined errors.",
-        "Checks failed, not to be relied on: a.",
+        "Checks failed, do not rely on: a.",
     )
     assert str(close).splitlines()[-2:] == list(close.notes)
     assert not close.trusted

@@ -47,7 +47,7 @@ class TestCoordinates:
         # Its highest point is thirteen deviations down, where the search for modes ends.
         expect_right("funnel_10")
         found = result("funnel_10")
-        assert "scales or means that follow others" in found.found["coordinates"]
+        assert "scales or means that depend on other parameters" in found.found["coordinates"]
         # In latent coordinates it is all but normal, and what comes back is the funnel again:
         # x[0] is N(0, 3), and the others are normal given it.
         x = found.posterior["x"].values
@@ -58,6 +58,7 @@ class TestCoordinates:
         u = x[:, :, 1:] * np.exp(-0.5 * x[:, :, :1])
         assert abs(u.std() - 1) < TOO_FAR / np.sqrt(2 * 9 * worth)
 
+    @pytest.mark.long  # test_choose_reference.py has heavy tails
     def test_heavy_tails(self):
         expect_right("cauchy_2")
         assert "heavy tails" in result("cauchy_2").found["coordinates"]
@@ -65,7 +66,7 @@ class TestCoordinates:
     def test_a_centred_hierarchy(self):
         expect_right("eight_schools")
         found = result("eight_schools")
-        assert "scales or means that follow others" in found.found["coordinates"]
+        assert "scales or means that depend on other parameters" in found.found["coordinates"]
         # Named parameters are those of the model, and not of the latent coordinates.
         assert set(found.posterior) == {"mu", "tau", "theta"}
         assert found.posterior["theta"].shape[2:] == (8,)

@@ -94,7 +94,9 @@ def test_every_mode_has_its_spread_and_its_mass(dim: int):
     assert found.log_masses == pytest.approx(exact, abs=1e-2)
 
 
-@pytest.mark.parametrize("where", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize(
+    "where", [0.5, *(pytest.param(w, marks=pytest.mark.long) for w in (0.0, 1.0))]
+)
 def test_both_modes_are_found_by_chains_in_ten_dimensions(where: float):
     check_two_modes(by_chains, 10, 30.0, where)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -45,6 +47,12 @@ def test_more_wanderers_find_narrower_modes_and_more_dimensions_hide_wider_ones(
     assert narrowest_found(10, 50) is None
 
 
+def test_a_mode_too_narrow_to_be_found_takes_more_wanderers_than_numbers_hold_and_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert wanderers_for(0.01, 200, 0.99) == np.inf
+
+
 @pytest.mark.long
 def test_a_search_for_narrow_modes_finds_one_of_half_the_width_in_ten_dimensions():
     """As many wanderers as a cheap density gets; a tenth of them misses it under most seeds."""
@@ -86,7 +94,7 @@ def test_a_mode_below_half_the_pictured_width_is_missed_and_one_above_is_found()
 def test_the_sentence_pictures_it():
     searched = Searched(950, 0, 746, 8000, narrowest=0.5632)
     assert searched.sentence.endswith(
-        "slopes up to it; for example, one with as much mass, 15 standard deviations away and at "
+        "leads up to it; for example, one with as much mass, 15 standard deviations away and at "
         "least 0.56 times as wide."
     )
     assert "times as wide" not in Searched(950, 0, 746, 8000).sentence

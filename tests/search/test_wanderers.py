@@ -55,7 +55,7 @@ class TestFound:
             assert not found.searched.still_growing
             assert {tuple(peak) for peak in found.peaks.round(2) + 0.0} == set(map(tuple, means))
 
-    @pytest.mark.parametrize("dim", [2, 5])
+    @pytest.mark.parametrize("dim", [2, pytest.param(5, marks=pytest.mark.long)])
     def test_nearly_all_of_100_modes(self, dim: int):
         rng = np.random.default_rng(3)
         side, means = 10 * 100 ** (1 / dim), np.zeros((0, dim))
@@ -156,7 +156,7 @@ class TestRecord:
         assert (1 - searched.smallest_share) ** 746 == pytest.approx(0.05)
         assert searched.sentence == (
             "950 climbs, 8,000 evaluations. Another mode would have been found with 95 % "
-            "probability if at least 0.4 % of the flattened density slopes up to it."
+            "probability if at least 0.4 % of the flattened density leads up to it."
         )
 
     def test_nothing_searched_says_so(self):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from loky import process_executor
 
 import refti
 from refti.studies import run_in_processes
@@ -13,6 +14,11 @@ from refti.studies import run_in_processes
 def process_of(job: int) -> int:
     """The process that does a job."""
     return os.getpid()
+
+
+def growth_allowed(job: int) -> int:
+    """By how much the process may grow before loky replaces it, and all is compiled again."""
+    return process_executor._MAX_MEMORY_LEAK_SIZE
 
 
 def end_process(job: int) -> None:
@@ -38,6 +44,7 @@ def test_two_processes_take_from_both_ends_and_meet():
     assert first == list(range(len(first)))
 
 
+@pytest.mark.long  # starts two processes, as the test before does
 def test_jobs_in_order_are_shared_as_they_come():
     done = list(run_in_processes(process_of, range(8), 2, both_ends=False))
     assert sorted(job for job, _ in done) == list(range(8))
@@ -45,6 +52,10 @@ def test_jobs_in_order_are_shared_as_they_come():
     for process in {process for _, process in done}:
         own = [job for job, taken_by in done if taken_by == process]
         assert own == sorted(own)
+
+
+def test_processes_may_grow_by_what_jax_takes():
+    assert min(allowed for _, allowed in run_in_processes(growth_allowed, range(2), 2)) >= 1e9
 
 
 def test_an_error_of_a_job_is_raised_as_it_is():

@@ -123,8 +123,8 @@ def test_a_report_is_written_where_the_study_asks_for_one(alone: tuple[Path, ref
 def test_a_report_that_cannot_be_written_is_told_before_anything_is_run(tmp_path: Path):
     study = write(tmp_path, more='[outputs]\nreport = "none/page.html"\n')
     found = CliRunner().invoke(commands, ["run", str(study), "--quiet", "--executor", "none"])
-    assert "none is no folder that can be written to" in str(found.exception)
-    with pytest.raises(refti.SettingsError, match="none is no folder that can be written to"):
+    assert "none is not a folder that can be written to" in str(found.exception)
+    with pytest.raises(refti.SettingsError, match="none is not a folder that can be written to"):
         refti.run_study(study, executor=None)
     assert not (tmp_path / "study-runs").exists()
 
@@ -195,7 +195,8 @@ class TestCommands:
         study, _ = alone
         shown = invoke("plan", study)
         assert shown.return_value == 2
-        assert "0 of 3 models to run, 1 cannot be made" in shown.output
+        assert shown.output.startswith("0 of 3 models to run, 1 cannot be made")  # the answer first
+        assert max(map(len, shown.output.splitlines())) <= 80
         planned = json.loads(invoke("plan", study, "--json").stdout)["models"]
         assert [model["is_done"] for model in planned] == [True, True, False]
         assert planned[0]["parameters"] == 1
@@ -211,7 +212,7 @@ class TestCommands:
         ("arguments", "words"),
         [
             (["run", "{study}", "--target-error", "0.1"], "--target-error belongs in the study"),
-            (["run", "{study}", "{study}"], "A study is run by itself"),
+            (["run", "{study}", "{study}"], "A study.toml must be the only target"),
             (["run", "model.py:x", "--workers", "2"], "are for a study.toml"),
             (["worker", "{study}", "--shard", "3/2"], "given as i/n"),
             (["script", "{study}"], "--slurm is the only one"),

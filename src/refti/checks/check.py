@@ -17,7 +17,7 @@ QUANTITIES = {
     "witness": "distance in errors",
 }
 
-CUT_SHORT = "this look was cut short, so it tells nothing"  # how the advice then begins
+CUT_SHORT = "this check was cut short, so it says nothing"  # how the advice then begins
 NOTHING = 1e-12  # below which a value is shown as 0: 4.7e-54 of the mass tells no more
 
 

@@ -47,8 +47,8 @@ def check_legs(
             "divergences",
             divergences.max(initial=0.0),
             TUNING.most_divergences,
-            "trajectories diverge at some rung: the density bends too sharply there; "
-            "reparametrise the model, such as non-centred for a hierarchy",
+            "trajectories diverge at some rung, because the density bends too sharply there; "
+            "reparametrise the model, for example write a hierarchy in non-centred form",
         ),
         at_least(
             "overlap",
@@ -61,8 +61,8 @@ def check_legs(
             "exchange",
             np.nanmin(swaps, initial=1.0),
             TUNING.least_exchange,
-            "neighbouring rungs hardly ever exchange positions, so a mode found by one stays "
-            "unknown to the others; use more rungs or a better reference",
+            "neighbouring rungs hardly ever exchange positions, so a mode found at one rung does "
+            "not reach the others; use more rungs or a better reference",
             mended_by_draws=True,
         ),
         at_most(
@@ -79,7 +79,7 @@ def check_legs(
             "chains",
             max(float(autocorrelation.r_hat(series)) for series in total),
             TUNING.most_r_hat_of_the_estimate,
-            "the chains give different estimates (R-hat of what they add to it); sample longer, "
+            "the chains give different estimates (R-hat of their contributions); sample longer, "
             "or look for several modes",
             mended_by_draws=True,
         ),
@@ -99,8 +99,8 @@ def check_positions(points: np.ndarray, *, jumps: bool = False) -> Check:
         "positions",
         float(np.max(r_hats)),
         TUNING.most_r_hat_where_it_jumps if jumps else TUNING.most_r_hat_of_positions,
-        "the chains of the posterior are not in the same places (R-hat of a coordinate): they "
-        "hardly move between parts of it; sample longer, or reparametrise",
+        "the chains of the posterior are in different places (R-hat of a coordinate), so they "
+        "hardly move between its parts; sample longer, or reparametrise the model",
         mended_by_draws=True,
     )
 
@@ -121,7 +121,7 @@ def _check_tails(legs: Sequence[Draws]) -> list[Check]:
         shapes.append([pareto_shape(-np.logaddexp(0, -way)) for way in (forward, backward)])
     first, last = np.max(shapes, axis=0)
     advice = (
-        "the weights of a few draws dominate (Pareto k), so the draws hardly reach what matters; "
+        "a few draws have nearly all the weight (Pareto k), so the rest miss what matters; "
         "use a reference with heavier tails, such as 'student', or more rungs"
     )
     return [
@@ -141,7 +141,7 @@ def check_estimates(
             "agreement",
             distance,
             TUNING.most_distance,
-            "TI, stepping stone and MBAR disagree by this many errors; use more rungs or a better "
+            "TI, stepping stone and MBAR differ by this many errors; use more rungs or a better "
             "reference",
             mended_by_draws=True,
         ),
@@ -163,8 +163,8 @@ def check_share(shares: Sequence[SupportShare]) -> list[Check]:
             "support",
             min(share.inside / share.drawn for share in shares),
             TUNING.least_support,
-            "hardly any of the reference lies where the density is positive; declare the bounds as "
-            "supports, such as refti.positive()",
+            "hardly any of the reference lies where the density is positive; declare the bounds of "
+            "the parameters as supports, such as refti.positive()",
         ),
         at_most(
             "not a number",

@@ -36,8 +36,8 @@ def check_peak(
         height / size,
         1.0,
         "the density has a spike far above all draws and may be unbounded there, so its evidence "
-        "may be infinite; bound the parameters away from it, or reparametrise the model (a "
-        "hierarchy non-centred)",
+        "may be infinite; bound the parameters away from it, or reparametrise the model (for a "
+        "hierarchy, use the non-centred form)",
     )
     # What the curvature says of a mass may be off by some nats, the more the more parameters.
     little = TUNING.little_mass + TUNING.little_mass_by_dimension * dim
@@ -73,10 +73,10 @@ def check_rounding(shares: Mapping[str, float]) -> Check:
         "rounding",
         shares[worst],
         TUNING.most_rounded,
-        f"at this share of the draws {worst!r} is so near a bound that rounding leaves no "
-        "digits of its distance to it, and the density beyond is lost; write a refti.Model whose "
-        f"function asks for the exact distance ({worst}_to_upper, {worst}_to_lower, for a simplex "
-        f"log_{worst}), or reparametrise the model, such as by the logit",
+        f"at this share of the draws {worst!r} is so close to a bound that rounding loses its "
+        "distance from the bound, and any mass closer still is missed; write a refti.Model whose "
+        f"function takes the exact distance ({worst}_to_upper, {worst}_to_lower, for a simplex "
+        f"log_{worst}), or reparametrise the model, for example by the logit",
     )
 
 
@@ -103,9 +103,9 @@ def check_missing_tail(missing: float, error: float, own_error: float = 0.0) -> 
         "missing tail",
         missing,
         max(TUNING.most_missing, TUNING.most_errors_missing * error, own_error),
-        "followed out along lines, the density has more mass in the tails than the draws "
-        "have there, by this share of the whole, so the evidence is likely too low; let "
-        "reference='auto' choose coordinates in which chains get there, or sample longer "
+        "integrated along lines, the tails of the density hold more mass than the draws show, "
+        "by this share of the total, so the evidence is probably too low; let "
+        "reference='auto' choose coordinates in which chains reach the tails, or sample longer "
         "(max_evaluations=)",
     )
 
@@ -123,10 +123,10 @@ def check_prior_reach(missing: float, error: float, coordinate: str) -> Check:
         "prior draws",
         missing,
         max(TUNING.most_beyond_chains, TUNING.most_distance * error),
-        "exact draws of the prior, weighted by the likelihood, lie beyond those of the chains by "
-        f"this share of the whole, above all in {coordinate!r}, so the chains have missed a part "
-        "of the posterior and the evidence is likely too low; reparametrise the model, such as a "
-        "hierarchy non-centred, or sample longer (max_evaluations=)",
+        "of the exact draws of the prior, weighted by the likelihood, this share lies beyond all "
+        f"draws of the chains, above all in {coordinate!r}; so the chains have missed part of the "
+        "posterior and the evidence is probably too low; reparametrise the model, for example "
+        "write a hierarchy in non-centred form, or sample longer (max_evaluations=)",
     )
 
 
@@ -136,8 +136,8 @@ def check_fresh_starts(r_hat: float) -> Check:
         "fresh starts",
         r_hat,
         TUNING.most_r_hat_of_fresh_starts,
-        "chains that began at draws of the reference ended elsewhere than the run's own chains "
-        "(R-hat of a coordinate), so one of the two has not seen all of the posterior; "
+        "chains started at draws of the reference ended up elsewhere than the run's own chains "
+        "(R-hat of a coordinate), so one group has not seen all of the posterior; "
         "sample longer (warmup=, max_evaluations=), or reparametrise the model",
     )
 
@@ -153,9 +153,9 @@ def check_unreached_mass(share: float) -> Check:
         share,
         TUNING.most_unreached,
         "far beyond a narrow peak the density holds about this much mass, relative to the "
-        "evidence found, and chains do not pass between the two, so the evidence is too low; give "
-        "draws of both parts if you gave draws= of one, or leave it out; or write what is narrow "
-        "and what is wide as two models and add their evidences",
+        "evidence found, and chains do not move between the two, so the evidence is too low; if "
+        "you gave draws=, give draws of both parts or none; or write the narrow part and the wide "
+        "part as two models and add their evidences",
     )
 
 
@@ -232,9 +232,9 @@ def check_prior_integral(
     if not np.isfinite(estimate.value):
         advice = (
             "the prior's own integral was not found, so an improper prior or a missing constant "
-            "would go unseen: write the prior in a form that is easier to sample (a scale that "
-            "multiplies standard normals, say), or see by hand that it integrates to 1 and set "
-            "check_prior=False"
+            "would go unnoticed: write the prior in a form that is easier to sample (for example a "
+            "scale that multiplies standard normals), or make sure by hand that it integrates to 1 "
+            "and set check_prior=False"
         )
         if why_not.startswith("before "):
             advice = f"the prior's own integral was not found {why_not}"
@@ -256,15 +256,15 @@ def check_known_prior(estimate: Estimate, parts: str) -> Check:
         max(TUNING.prior_tolerance, TUNING.most_distance_from_one * estimate.error),
         f"this is a prior alone, which integrates to 1 ({parts}), and the estimate is "
         f"exp({estimate.value:.3f} ± {estimate.error:.3f}): the chains have missed a part of it; "
-        "reparametrise the model, such as a hierarchy non-centred",
+        "reparametrise the model, for example write a hierarchy in non-centred form",
     )
 
 
 LIKELY = (
     (
         "PyMC",
-        "that of an ordered transform (one order of n! for n alike), of a pm.CustomDist or "
-        "pm.Truncated whose logp is not normalised, or of an LKJ prior, which PyMC has wrong",
+        "that of an ordered transform (n! for n exchangeable values), of a pm.CustomDist or "
+        "pm.Truncated whose logp is not normalised, or of an LKJ prior, which PyMC gets wrong",
     ),
     (
         "NumPyro",
@@ -289,8 +289,8 @@ def check_witness(first: Estimate, second: Estimate, way: str, why_not: str) -> 
         error = max(float(np.hypot(first.error, second.error)), 1e-9 * max(1, abs(first.value)))
         distance = abs(first.value - second.value) / error
         advice = (
-            f"a second estimate, by {way}, is {second.value:.3f} ± {second.error:.3f}, so many "
-            "errors from the first: one of them has missed part of the posterior, or the prior "
-            "does not integrate to 1; look for other modes and heavy tails"
+            f"a second estimate, by {way}, is {second.value:.3f} ± {second.error:.3f}, this many "
+            "errors away from the first: one of them has missed part of the posterior, or the "
+            "prior does not integrate to 1; look for other modes and heavy tails"
         )
     return at_most("witness", distance, TUNING.most_distance, advice)

@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from refti.suite import Target
 
 
-@click.group(short_help="Replicated runs: are errors and verdicts right?")
+@click.group(short_help="Test on many runs whether errors and verdicts are right.")
 def calibrate() -> None:
-    """Replicated runs that show whether errors and verdicts are right.
+    """Test on many runs whether errors and verdicts are right.
 
-    With --output each finished run is kept in a file of JSON lines, and a study that was
-    interrupted goes on where it stopped. Exit codes: 0 passed, 1 not passed, 2 bad input, 3 stopped
-    early.
+    With --output, each finished run is kept in a file of JSON lines, and a study that was
+    interrupted continues where it stopped. Exit codes: 0 passed, 1 not passed, 2 bad input,
+    3 stopped early.
 
     \b
     Examples:
@@ -53,7 +53,7 @@ _hard = click.option("--hard", is_flag=True, help="Only the hard targets.")
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Seeds a target; with two or more the table has a row a target, not a run.",
+    help="Seeds per target; with two or more, the table has one row per target, not per run.",
 )
 @common_options
 def suite(
@@ -103,7 +103,7 @@ def suite(
     type=click.IntRange(min=2),
     show_default="200, or 100 with --hard",
     default=None,
-    help="Seeds a target.",
+    help="Seeds per target.",
 )
 @common_options
 def coverage(
@@ -119,8 +119,7 @@ def coverage(
 ) -> int:
     """Repeat targets under many seeds; --quick takes 10 of the seeds.
 
-    --hard takes eight hard targets, or judges those named as hard ones: by the variance and the
-    mean of z.
+    --hard takes eight hard targets, and judges targets by the variance and the mean of z.
 
     \b
     Examples:
@@ -151,7 +150,7 @@ def coverage(
     type=click.IntRange(min=2),
     default=500,
     show_default=True,
-    help="Data sets that are simulated.",
+    help="Number of simulated data sets.",
 )
 @common_options
 def choice(
@@ -163,7 +162,7 @@ def choice(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Calibrate model probabilities on simulated data sets; --quick takes 150 of them.
+    """Test model probabilities on simulated data sets; --quick takes 150 of them.
 
     \b
     Example:
@@ -182,7 +181,7 @@ def choice(
 
 @calibrate.command()
 @click.option(
-    "--seeds", type=click.IntRange(min=1), default=50, show_default=True, help="Seeds a mixture."
+    "--seeds", type=click.IntRange(min=1), default=50, show_default=True, help="Seeds per mixture."
 )
 @common_options
 def modes(
@@ -210,12 +209,12 @@ def modes(
 
 @calibrate.command()
 @click.option(
-    "--seeds", type=click.IntRange(min=1), default=200, show_default=True, help="Seeds a mixture."
+    "--seeds", type=click.IntRange(min=1), default=200, show_default=True, help="Seeds per mixture."
 )
 @click.option("--quick", is_flag=True, help="A small version of the study.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def search(seeds: int, quick: bool, as_json: bool) -> int:
-    """Search alone for a second mode; --quick takes 40 of the seeds and few mixtures.
+    """Search for a second mode, without sampling; --quick takes 40 of the seeds and few mixtures.
 
     \b
     Example:
@@ -232,7 +231,7 @@ def search(seeds: int, quick: bool, as_json: bool) -> int:
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def checks(files: tuple[Path, ...], as_json: bool) -> int:
-    """Count how often each check fired in FILES that studies left in their --output.
+    """Count how often each check failed, in FILES that studies wrote to their --output.
 
     \b
     Example:

@@ -13,12 +13,12 @@ from refti.errors import SettingsError
 from refti.progress import terminal_width
 
 
-@click.command(short_help="Rank results that are kept in folders.")
+@click.command(short_help="Rank results kept in folders.")
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option("--prior", multiple=True, metavar="NAME=WEIGHT", help="Prior weight of a model.")
 @click.option("--markdown", is_flag=True, help="Print the table in Markdown.")
 @click.option("--latex", is_flag=True, help="Print the table in LaTeX (booktabs).")
-@click.option("--different-data", is_flag=True, help="Rank results of different data all the same.")
+@click.option("--different-data", is_flag=True, help="Rank results even if their data differ.")
 @click.option("--json", "as_json", is_flag=True, help="Print the table as JSON.")
 def compare(
     folders: tuple[Path, ...],

@@ -15,19 +15,19 @@ from refti.progress import Display, terminal_width
 MARKS = {State.WORKS: ("ok", "green"), State.MISSING: ("--", "yellow"), State.BROKEN: ("!!", "red")}
 
 
-@click.command(short_help="What is installed, what works, what to do.")
-@click.option("--quick", is_flag=True, help="Try nothing that takes more than a few seconds.")
+@click.command(short_help="Say what is installed and works, and what to do.")
+@click.option("--quick", is_flag=True, help="Skip whatever takes more than a few seconds.")
 @click.option(
-    "--clear-cache", is_flag=True, help="Remove all compiled programs first, of Stan and of JAX."
+    "--clear-cache", is_flag=True, help="First remove all compiled programs of Stan and JAX."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 def doctor(quick: bool, clear_cache: bool, as_json: bool, quiet: bool) -> int:
     """Say what is installed and what works, and what to do about what does not.
 
-    The extras are tried: a Stan program of two lines is compiled, a PyMC model evaluated, a figure
-    drawn, a Dask worker started. That takes up to a minute the first time; --quick leaves the
-    compilers alone. Exit codes: 0 all that is installed works, 1 something does not.
+    The extras are tried out: a Stan program of two lines is compiled, a PyMC model evaluated, a
+    figure drawn, a Dask worker started. That takes up to a minute the first time; --quick compiles
+    nothing. Exit codes: 0 everything installed works, 1 something does not.
 
     \b
     Examples:

@@ -36,7 +36,7 @@ class Examination:
     def examine(self, quick: bool) -> Finding:
         """The finding; whatever goes wrong is part of it."""
         versions = {package: _version(package) for package in self.packages}
-        install = f'Install it by: pip install "refti[{self.extra}]"'
+        install = f'Install it with: pip install "refti[{self.extra}]"'
         missing = [package for package, found in versions.items() if found is None]
         if missing:
             return Finding(self.what, State.MISSING, f"no {' and no '.join(missing)}", install)
@@ -55,7 +55,7 @@ def _advice(error: Exception, install: str) -> str:
         return error.advice
     if isinstance(error, ImportError) and install:
         return f"A package is missing or does not fit the others. {install}"
-    return "If the message does not say what to do, install the package again."
+    return "If the message does not say what to do, reinstall the package."
 
 
 def _version(package: str) -> str | None:
@@ -100,8 +100,8 @@ def _precision(quick: bool) -> str:
         step = float(jax.jit(lambda x: x + 1e-12)(jnp.asarray(1.0, dtype="float64")))
     if step == 1.0:
         raise Complaint(
-            f"{jax.default_backend()} computes with 32 bits only",
-            "Set JAX_PLATFORMS=cpu: an evidence needs numbers of 64 bits.",
+            f"{jax.default_backend()} computes with 32-bit numbers only",
+            "Set JAX_PLATFORMS=cpu: refti needs 64-bit numbers.",
         )
     devices = ", ".join(sorted({device.platform for device in jax.devices()}))
     return f"64-bit numbers on {devices}"
@@ -121,7 +121,7 @@ def _evidence(quick: bool) -> str:
     if abs(found.log_z - truth) > 6 * found.error + 1e-6:
         raise Complaint(
             f"log z of a standard normal is {found.log_z:.4f}, not {truth:.4f}",
-            "Do not use this installation; install refti and jax again and tell us.",
+            "Do not use this installation; reinstall refti and jax, and report this.",
         )
     return f"a standard normal is right, in {time.perf_counter() - begun:.0f} s"
 
@@ -134,7 +134,9 @@ def _cache(quick: bool) -> str:
     programs = len({f.parent for f in folder.glob("*/*/complete")})
     told = f"{size:.2f} GB in {folder}, {programs} compiled Stan programs and parts"
     if size > LARGE_CACHE:
-        raise Complaint(told, f"Delete {folder} to be rid of it; programs are compiled anew.")
+        raise Complaint(
+            told, f"Delete {folder} to free the space; programs are then compiled again."
+        )
     return told
 
 
@@ -144,7 +146,7 @@ def _kept_programs(quick: bool) -> str:
 
     why_not = why_not_kept()
     if "would be executed" in why_not:
-        raise Complaint("others can write to its folder, so it is not used", f"{why_not}.")
+        raise Complaint("other users can write to its folder, so it is not used", f"{why_not}.")
     if why_not:
         return f"not in use: {why_not}"
     count, megabytes = programs_kept()

@@ -13,14 +13,14 @@ TEMPLATES = Path(__file__).parent / "templates"
 FILES = ("study.toml", "model.py")
 
 
-@click.command(short_help="An example model and study to start from.")
+@click.command(short_help="Write an example model and study to start from.")
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False), default=Path("."))
 @click.option("--json", "as_json", is_flag=True, help="Print the names of the files as JSON.")
 def init(folder: Path, as_json: bool) -> int:
     """Write a commented study.toml and an example model to start from.
 
-    They go into FOLDER, this one if it is not given. Files that are there already are never
-    written over.
+    They go into FOLDER, or the current folder if it is not given. Existing files are never
+    overwritten.
 
     \b
     Examples:
@@ -30,7 +30,7 @@ def init(folder: Path, as_json: bool) -> int:
     there = [name for name in FILES if (folder / name).exists()]
     if there:
         raise SettingsError(
-            f"{folder} has {' and '.join(there)} already. Give another folder, such as "
+            f"{folder} has {' and '.join(there)} already. Choose another folder, such as "
             f"{folder / 'study'}."
         )
     folder.mkdir(parents=True, exist_ok=True)
@@ -41,5 +41,5 @@ def init(folder: Path, as_json: bool) -> int:
         print_json({"written": written})
     else:
         click.echo("\n".join(written))
-        say(f"Now say: refti run {folder / 'model.py'}:straight {folder / 'model.py'}:curved")
+        say(f"Now run: refti run {folder / 'model.py'}:straight {folder / 'model.py'}:curved")
     return 0

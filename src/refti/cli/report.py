@@ -11,7 +11,7 @@ from refti.cli.exit_codes import verdict
 from refti.cli.printing import print_json, say
 
 
-@click.command(short_help="A page on one run, or on several compared.")
+@click.command(short_help="Write a report of one run, or of several compared.")
 @click.argument("runs", nargs=-1, required=True, metavar="RUN...", type=click.Path(path_type=Path))
 @click.option(
     "-o",
@@ -50,9 +50,7 @@ def report(
     """
     from refti.reports import report as write
 
-    if form is None:
-        form = "pdf" if output is not None and output.suffix.lower() == ".pdf" else "html"
-    file = Path(f"report.{form}") if output is None else output
+    file = Path(f"report.{form or 'html'}") if output is None else output
     weights = parse_weights(prior) if prior else None
     done = write(list(runs), file, prior=weights, title=title, format=form)  # type: ignore[arg-type]
     for one in done.unread:

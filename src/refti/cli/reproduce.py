@@ -29,28 +29,26 @@ EXAMPLES = {
 }
 
 
-@click.command(short_help="The paper's examples, ours beside the printed ones.")
+@click.command(short_help="Repeat the paper's examples, beside the printed numbers.")
 @click.argument("example", type=click.Choice([*EXAMPLES, "all"]))
-@click.option("--quick", is_flag=True, help="A short version, with larger but honest errors.")
+@click.option("--quick", is_flag=True, help="A short version with larger errors.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path, file_okay=False),
     default=Path("reproduction"),
     show_default=True,
-    help="Directory of tables, figures, report and runs; what is there already is not run again.",
+    help="Folder for tables, figures, report and runs; runs that are there are not repeated.",
 )
 @click.option(
     "--cases",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="CSV of another country's daily cases (date, cases), for covid.",
+    help="For covid: a CSV file of another country's daily cases, with columns date,cases.",
 )
-@click.option(
-    "--seed", type=int, default=1, show_default=True, help="All randomness comes from it."
-)
+@click.option("--seed", type=int, default=1, show_default=True, help="Seed of all random numbers.")
 @click.option("--json", "as_json", is_flag=True, help="Print the tables as JSON.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", is_flag=True, help="Show no progress.")
 def reproduce(
     example: str,
     quick: bool,
@@ -60,10 +58,10 @@ def reproduce(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Run an example of the paper: its tables and figures, ours beside the printed ones.
+    """Repeat an example of the paper: its tables and figures, beside the printed numbers.
 
-    Tables are printed and written as CSV, figures as SVG and PNG, both into one HTML report a
-    folder. A command that was interrupted goes on where it stopped.
+    Tables are printed and written as CSV, figures as SVG and PNG, and both go into an HTML report.
+    A command that was interrupted continues where it stopped.
 
     \b
     Examples:

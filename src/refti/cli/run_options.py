@@ -18,41 +18,43 @@ OPTIONS = (
         multiple=True,
         type=A_FILE,
         metavar="FILE",
-        help="JSON or R dump for Stan programs: one file for all, or one for each, in their order.",
+        help="Data of Stan programs, as JSON or an R dump: one file for all, or one for each, in "
+        "their order.",
     ),
     click.option(
         "--prior-program",
         type=A_FILE,
         metavar="FILE",
-        help="Stan program of the prior alone, for --path power and to check that it integrates "
-        "to one. Without it the program's own statements on parameters are its prior.",
+        help="A Stan program with the prior alone, for --path power and to check that the prior "
+        "integrates to one. If not given, the program's statements about parameters alone are "
+        "taken as its prior.",
     ),
     click.option(
         "--solver-limit",
         type=click.IntRange(min=1),
         metavar="COUNT",
-        help="How often one density of a Stan program may evaluate the right-hand side of its "
-        "differential equations.",
+        help="At most so many evaluations of the right-hand side of differential equations, for "
+        "each density of a Stan program.",
     ),
     click.option(
         "--uniform-priors",
         type=click.Choice(["keep", "normalise"]),
         default="keep",
         show_default=True,
-        help="The prior of parameters of a Stan program that have two bounds and no prior "
-        "statement: keep their density of 1, or normalise it to integrate to one.",
+        help="For parameters of a Stan program that have two bounds and no prior statement: keep "
+        "their density of 1, or normalise it so that it integrates to one.",
     ),
     click.option(
         "--modernise",
         is_flag=True,
-        help="Convert Stan programs in the syntax from before 2.33, such as real y[N].",
+        help="Convert Stan programs written for Stan before 2.33, with arrays such as real y[N].",
     ),
     click.option(
         "--store",
         type=click.Path(path_type=Path, file_okay=False),
         metavar="FOLDER",
-        help="Where to keep the run. A run that is finished there is read and not made again. With "
-        "several models, each has a folder in it.",
+        help="Folder to keep the run in. A run that has finished there is read, not repeated. With "
+        "several models, each has its own folder inside.",
     ),
     click.option(
         "--reference",
@@ -67,13 +69,13 @@ OPTIONS = (
         type=Names(paths),
         default="referenced",
         show_default=True,
-        help="From a reference, or from the prior by powers of the likelihood.",
+        help="Start from a reference, or from the prior by powers of the likelihood.",
     ),
     click.option(
         "--rungs",
         type=click.IntRange(min=2),
         metavar="COUNT",
-        help="Number of rungs, spaced by --exponent; placed where they are needed if not given.",
+        help="Number of rungs, spaced by --exponent. If not given, they are placed where needed.",
     ),
     click.option(
         "--exponent",
@@ -94,7 +96,7 @@ OPTIONS = (
         type=click.FloatRange(min=0, min_open=True),
         default=0.05,
         show_default=True,
-        help="The error, in nats, at which sampling ends.",
+        help="Stop sampling when the error, in nats, is this small.",
     ),
     click.option(
         "--seed",
@@ -102,47 +104,48 @@ OPTIONS = (
         type=click.IntRange(min=0),
         default=0,
         show_default=True,
-        help="All randomness comes from it. Several models get a seed each, made from this one "
-        "and the model's name, so that their errors are independent.",
+        help="Seed of all random numbers. Each of several models gets its own, made from this "
+        "one and its name, so that their errors are independent.",
     ),
     click.option(
         "--max-seconds",
         metavar="SECONDS",
         type=click.FloatRange(min=0, min_open=True),
-        help="End each run with what there is after this time; exit code 3.",
+        help="Stop each run after this time and print what there is; exit code 3.",
     ),
     click.option(
         "--max-evaluations",
         metavar="COUNT",
         type=click.IntRange(min=1),
-        help="End each run with what there is after so many gradients and densities; exit code 3.",
+        help="Stop each run after so many gradients and densities and print what there is; exit "
+        "code 3.",
     ),
     click.option(
         "--chains",
         metavar="COUNT",
         type=click.IntRange(min=2),
-        help="Chains a rung; 8 if not given.",
+        help="Chains per rung; 8 if not given.",
     ),
     click.option(
         "--warmup",
         metavar="COUNT",
         type=click.IntRange(min=50),
-        help="Iterations that adapt a chain.",
+        help="Warm-up iterations of each chain.",
     ),
     click.option(
         "--kept",
         metavar="COUNT",
         type=click.IntRange(min=20),
-        help="Draws of each chain; as many as the target error asks for if not given.",
+        help="Draws of each chain; if not given, as many as the target error needs.",
     ),
     click.option(
         "--prior-check/--no-prior-check",
         "check_prior",
         default=True,
-        help="Check that a prior that is known separately integrates to one, and that every "
+        help="Check that the prior integrates to one, where it is known separately, and that every "
         "parameter of a Stan program has a prior.",
     ),
-    click.option("--witness", is_flag=True, help="Repeat the estimate in an independent way."),
+    click.option("--witness", is_flag=True, help="Make a second estimate in an independent way."),
     click.option(
         "--search",
         type=Names(efforts, or_number="EVALUATIONS"),
@@ -155,8 +158,8 @@ OPTIONS = (
         type=A_FILE,
         multiple=True,
         metavar="FILE",
-        help="Posterior draws that you have already: CmdStan's .csv, one for each chain, or "
-        "ArviZ's .nc. For one model.",
+        help="Posterior draws that you already have: CmdStan's .csv, one for each chain, or "
+        "ArviZ's .nc. For one model only.",
     ),
     click.option(
         "--kernel",
@@ -169,7 +172,7 @@ OPTIONS = (
         "--posterior-draws",
         metavar="COUNT",
         type=click.IntRange(min=1),
-        help="Draws of the posterior to keep; as many as the estimate is made of if not given.",
+        help="Draws of the posterior to keep; if not given, all those the estimate is made of.",
     ),
     click.option(
         "--data-name",
@@ -177,13 +180,11 @@ OPTIONS = (
         help="A name for the data. Models whose data have the same name are ranked together even "
         "if their files differ, as with two sets of covariates.",
     ),
-    click.option(
-        "--different-data", is_flag=True, help="Rank models of different data nevertheless."
-    ),
+    click.option("--different-data", is_flag=True, help="Rank models even if their data differ."),
     click.option("--checks", is_flag=True, help="Print all checks, not only those that failed."),
-    click.option("--profile", is_flag=True, help="Print what each stage took, after the answer."),
+    click.option("--profile", is_flag=True, help="After the answer, print what each stage cost."),
     click.option("--json", "as_json", is_flag=True, help="Print the result as JSON."),
-    click.option("--quiet", is_flag=True, help="No progress."),
+    click.option("--quiet", is_flag=True, help="Show no progress."),
 )
 
 

@@ -103,7 +103,7 @@ def _signals_left_alone() -> Iterator[None]:
         if threading.current_thread() is threading.main_thread():
             return change(number, handler)
         warnings.warn(
-            f"{signal.Signals(number).name} was not handed to your program: refti hears signals "
+            f"{signal.Signals(number).name} was not passed to your program: refti handles signals "
             "itself while it runs.",
             stacklevel=2,
         )

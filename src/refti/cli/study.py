@@ -30,7 +30,9 @@ def executor_options(command: Any) -> Any:
     """The options that say where models run."""
     for option in (
         click.option(
-            "--workers", type=click.IntRange(min=1), help="Processes; one a core if absent."
+            "--workers",
+            type=click.IntRange(min=1),
+            help="Number of processes; one per core if not given.",
         ),
         click.option(
             "--executor",
@@ -80,7 +82,7 @@ def run_study_file(
 def _require_alone(targets: tuple[str, ...]) -> None:
     """Raises SettingsError if a study stands beside other targets, or options that it has."""
     if len(targets) > 1:
-        raise SettingsError(f"A study is run by itself; got {len(targets)} targets.")
+        raise SettingsError(f"A study.toml must be the only target; got {len(targets)} targets.")
     context = click.get_current_context()
     given = click.core.ParameterSource.COMMANDLINE
     others = [
@@ -136,7 +138,7 @@ def _print_study(done: StudyResult) -> None:
 def plan(study: Path, executor: str | int | None, workers: int | None, as_json: bool) -> int:
     """Print the models of a study.toml and what they may cost, without running them.
 
-    Models are made, and Stan programs compiled; nothing is sampled.
+    Models are loaded and Stan programs compiled, but nothing is sampled.
 
     \b
     Example:
@@ -151,17 +153,23 @@ def plan(study: Path, executor: str | int | None, workers: int | None, as_json: 
     if as_json:
         print_json({"models": [asdict(model) for model in planned]})
     else:
-        click.echo(plan_text(planned, workers or cores()))
+        click.echo(plan_text(planned, workers or cores(), terminal_width(sys.stdout)))
     return BAD_INPUT if any(model.fault for model in planned) else TRUSTED
 
 
 @click.command()
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path, exists=True))
-@click.option("--slurm", is_flag=True, help="A job array for SLURM: the only kind there is so far.")
-@click.option("--shards", type=click.IntRange(min=1), help="Jobs; one a model, at most 100.")
-@click.option("--cores", type=click.IntRange(min=1), default=1, show_default=True, help="A job.")
-@click.option("--memory", default="4G", show_default=True, help="A job.")
-@click.option("--time", default="12:00:00", show_default=True, help="A job.")
+@click.option("--slurm", is_flag=True, help="Write a job array for SLURM, the only kind so far.")
+@click.option(
+    "--shards",
+    type=click.IntRange(min=1),
+    help="Number of jobs; if not given, one per model, at most 100.",
+)
+@click.option(
+    "--cores", type=click.IntRange(min=1), default=1, show_default=True, help="Cores per job."
+)
+@click.option("--memory", default="4G", show_default=True, help="Memory per job.")
+@click.option("--time", default="12:00:00", show_default=True, help="Time limit per job.")
 @click.option("--json", "as_json", is_flag=True, help="Print the script as JSON.")
 def script(
     run: Path,

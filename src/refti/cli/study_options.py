@@ -19,10 +19,10 @@ def common_options(command: Callable[..., int]) -> Callable[..., int]:
                 type=click.IntRange(min=1),
                 default=2,
                 show_default=True,
-                help="Processes; at most as many as there are processors.",
+                help="Number of processes; at most as many as there are processors.",
             ),
             click.option(
-                "-o", "--output", type=click.Path(path_type=Path), help="Directory to keep runs in."
+                "-o", "--output", type=click.Path(path_type=Path), help="Folder to keep runs in."
             ),
             click.option(
                 "--setting",
@@ -30,11 +30,11 @@ def common_options(command: Callable[..., int]) -> Callable[..., int]:
                 multiple=True,
                 metavar="NAME=VALUE",
                 callback=_parse_settings,
-                help="A setting of refti.evidence, its value as JSON; may be repeated.",
+                help="A setting of refti.evidence, with its value as JSON; may be repeated.",
             ),
             click.option("--quick", is_flag=True, help="A small version of the study."),
             click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON."),
-            click.option("--quiet", is_flag=True, help="No progress."),
+            click.option("--quiet", is_flag=True, help="Show no progress."),
         )
     ):
         command = option(command)

@@ -31,7 +31,7 @@ def try_stan(quick: bool) -> str:
     if abs(value - LOG_NORMAL_AT_0) > 1e-9:
         raise Complaint(
             f"{names} gives {value} for the log density of a standard normal at 0",
-            "Clear the cache, and install the package again.",
+            "Clear the cache and reinstall the package.",
         )
     return f"{names}; a program of two lines is right, in {time.perf_counter() - begun:.0f} s"
 
@@ -51,7 +51,7 @@ def try_pymc(quick: bool) -> str:
     if abs(value - LOG_NORMAL_AT_0) > 1e-9:
         raise Complaint(
             f"the log density of a standard normal at 0 is {value}",
-            "Install pymc and pytensor again in versions that fit each other.",
+            "Reinstall pymc and pytensor in versions that fit each other.",
         )
     return "a model of one parameter is right"
 
@@ -97,9 +97,9 @@ def try_discrete(quick: bool) -> str:
     if abs(value - 2 * LOG_NORMAL_AT_0) > 1e-9:
         raise Complaint(
             f"a log density that should be {2 * LOG_NORMAL_AT_0:.4f} is {value}",
-            "Install funsor and numpyro again in versions that fit each other.",
+            "Reinstall funsor and numpyro in versions that fit each other.",
         )
-    return "a coin was summed out"
+    return "a discrete variable was summed out"
 
 
 def try_pdf(quick: bool) -> str:
@@ -110,7 +110,7 @@ def try_pdf(quick: bool) -> str:
     try:
         browser = find_browser()
     except SettingsError:
-        return "not possible without Chromium, which is not here; reports are HTML"
+        return "not possible, as Chromium is not installed; reports are HTML"
     if quick:
         return f"{browser}; nothing printed (--quick)"
     with tempfile.TemporaryDirectory(prefix="refti-") as folder:

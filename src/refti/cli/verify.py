@@ -15,18 +15,22 @@ from refti.errors import SettingsError
 
 @click.command()
 @click.argument("run", type=click.Path(path_type=Path), metavar="RUN")
-@click.option("--recompute", type=int, default=0, help="Blocks to compute again, for --model.")
+@click.option(
+    "--recompute", type=int, default=0, help="Number of blocks to compute again; needs --model."
+)
 @click.option("--model", help="The run's model: FILE.py:MODEL or FILE.stan.")
 @click.option("--data", help="The data of a Stan program.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Which blocks are picked.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Decides which blocks are picked."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print it as JSON.")
 def verify(
     run: Path, recompute: int, model: str | None, data: str | None, seed: int, as_json: bool
 ) -> int:
-    """Hash every file of a run, and compute some of its blocks again.
+    """Check that the files of a run are intact, and compute some of its blocks again.
 
-    The exit code is 0 if all is as it was, and 1 otherwise. The model is never taken from the
-    run's directory, whose files are data: it is named here.
+    The exit code is 0 if everything is as it was written, and 1 otherwise. The model is never
+    read from the run's folder; name it with --model.
 
     \b
     Examples:
@@ -53,7 +57,9 @@ def verify(
             click.echo(f"  damaged: {damage}")
         if recompute > 0:
             same = found.recomputed - len(found.differing)
-            click.echo(f"  computed again: {found.recomputed}, of which {same} to the same bits")
+            click.echo(
+                f"  computed again: {found.recomputed}, {same} of them identical to the last bit"
+            )
         for name in found.differing:
             click.echo(f"  not the same: {name}")
     return PASSED if found.ok else NOT_PASSED

@@ -38,7 +38,7 @@ PHRASES = {
     "witness=True": "--witness",
     "or refti.Model(log_prior=, log_likelihood=); for a Stan program "
     "refti.from_stan(program, data, split_prior=True)": (
-        "or give them apart in the Python file: refti.Model(log_prior=, log_likelihood=), "
+        "or give them separately in the Python file: refti.Model(log_prior=, log_likelihood=), "
         "refti.from_stan(program, data, split_prior=True)"
     ),
 }

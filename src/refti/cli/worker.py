@@ -15,16 +15,22 @@ from refti.errors import SettingsError
 
 @click.command()
 @click.argument("run", metavar="RUN", type=click.Path(path_type=Path, exists=True))
-@click.option("--shard", default="1/1", show_default=True, metavar="I/N", help="The share to do.")
+@click.option(
+    "--shard",
+    default="1/1",
+    show_default=True,
+    metavar="I/N",
+    help="Which share of the models to work on first.",
+)
 @click.option("--model", help="The model of a single run: FILE.py:MODEL or FILE.stan.")
 @click.option("--data", help="The data of a Stan program.")
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object a model.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per model.")
 def worker(run: Path, shard: str, model: str | None, data: str | None, as_json: bool) -> int:
-    """Work on a study's folder (or study.toml), a share of its models first, then what is left.
+    """Work on the models of a study: first on a share of them, then on what is left.
 
-    Any number of workers may share a folder, on any machines that see it; none opens a port. On the
-    folder of a single run, with --model, a worker computes blocks of it beside the process that
-    leads it, or leads it where there is none.
+    RUN is the folder of a study, or its study.toml. Any number of workers may share a folder, on
+    any machines that see it; none opens a port. If RUN is the folder of a single run, with --model,
+    the worker helps the process that leads the run, or leads it if there is none.
 
     \b
     Examples:
@@ -49,7 +55,7 @@ def worker(run: Path, shard: str, model: str | None, data: str | None, as_json: 
     if others:
         from refti.results.text import printable
 
-        click.echo(f"Others work on {', '.join(map(printable, others))}.", err=True)
+        click.echo(f"Other workers are working on {', '.join(map(printable, others))}.", err=True)
     return BAD_INPUT if faults else TRUSTED
 
 
@@ -62,8 +68,8 @@ def _work_on_run(folder: Path, target: str | None, data: str | None, as_json: bo
     """Joins in a single run, and tells its result."""
     if target is None:
         raise SettingsError(
-            f"{folder} holds a single run, and its model is never read from there. Name it "
-            "with --model (and --data), or run the command again that began the run: both join in."
+            f"{folder} holds a single run, and its model is never read from there. Give it by "
+            "--model (and --data), or repeat the command that started the run: both join in."
         )
     from refti.run.join import join_run
 

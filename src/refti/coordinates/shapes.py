@@ -60,9 +60,9 @@ def _fit_radial(cloud: Cloud) -> tuple[Layer, ...] | None:
     return fit_radial_tail(cloud.draws) if np.all(cloud.heavy) else None
 
 
-LINKS = "scales or means that follow others"
-VALLEYS = "valleys that bend"
-SLANTING = "valleys that bend at a slant"
+LINKS = "scales or means that depend on other parameters"
+VALLEYS = "bent valleys"
+SLANTING = "bent valleys at a slant"
 SHAPES: dict[str, Shape] = {
     shape.name: shape
     for shape in (

@@ -48,7 +48,7 @@ class DaskPool:
 
     def _fetch(self, done: Any, answer: Future[Any]) -> None:
         """Hands on what a call gave; what died with its worker is computed again by Dask."""
-        error: BaseException = TimeoutError("what it gave cannot be fetched")
+        error: BaseException = TimeoutError("what it returned cannot be fetched")
         for _ in range(TUNING.fetches):
             try:
                 answer.set_result(done.result(timeout=TUNING.fetch_seconds))
@@ -127,9 +127,9 @@ def connect(address: str) -> DaskPool:
         client = TimeoutError(f"it said nothing for {TUNING.connect_seconds:g} s")
     if isinstance(client, Exception):
         raise ExecutorError(
-            f"No Dask scheduler answers at {address} ({type(client).__name__}: {client}). Expected "
-            "the address that dask scheduler prints, such as tcp://10.0.0.5:8786; see that it "
-            "runs and can be reached from here."
+            f"No Dask scheduler answers at {address} ({type(client).__name__}: {client}). "
+            "Expected the address that dask scheduler prints, such as tcp://10.0.0.5:8786; make "
+            "sure that it runs and can be reached from here."
         ) from client
     return DaskPool(client, own=(client,))
 

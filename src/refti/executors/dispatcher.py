@@ -21,7 +21,7 @@ from refti.executors.task import Spread, Task
 from refti.executors.tuning import TUNING
 from refti.executors.worker_side import Failure, Report, run_packed
 
-CLOSED = "The workers were let go before {name} came to its end. Run it again to go on."
+CLOSED = "The workers were released before {name} had finished. Run it again to continue."
 
 
 @dataclass(eq=False)
@@ -144,16 +144,16 @@ class Dispatcher:
         self._add(lost=int(began))
         if sent.starts >= self._attempts:
             message = (
-                f"{sent.task.name} was given up: the workers that ran it were lost "
-                f"{sent.starts} times, so it may be what ends them, for want of memory above all. "
-                "Give it more memory or fewer workers beside it, and run again."
+                f"{sent.task.name} was given up: the workers that ran it were lost {sent.starts} "
+                "times, so it may be what kills them, most likely for lack of memory. Give it "
+                "more memory, or use fewer workers, and run again."
             )
             _fail(sent, ExecutorError(message))
         elif self._fruitless >= TUNING.starts_in_a_row * self.workers:
             message = (
-                f"{sent.task.name} could not be begun: {self._fruitless} times in a row a worker "
-                "was lost before it began anything. See that there is memory for another process, "
-                "and that python can be started here."
+                f"{sent.task.name} could not be started: {self._fruitless} times in a row a "
+                "worker was lost before it began anything. Make sure that there is memory for "
+                "another process and that python can be started here."
             )
             _fail(sent, ExecutorError(message))
         else:
@@ -196,5 +196,5 @@ def _lost_with_its_pool(name: str, error: BaseException) -> ExecutorError:
     return ExecutorError(
         f"{name} was lost with the workers of the executor that was given "
         f"({type(error).__name__}: {error}). What was finished is kept; make a new executor and "
-        "run again to go on."
+        "run again to continue."
     )

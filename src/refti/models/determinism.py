@@ -29,9 +29,9 @@ def require_deterministic(
         at = int(np.argmax(other))
         raise ModelError(
             f"{name} must give the same number for the same values; got {first[at]:.10g} and then "
-            f"{second[at]:.10g}. The density is random, or depends on the calls before. If it "
-            "draws random numbers, draw them once, outside; if it keeps something between calls, "
-            "let it begin anew each time."
+            f"{second[at]:.10g}. The density is random, or depends on earlier calls. If it draws "
+            "random numbers, draw them once, outside; if it keeps something between calls, reset "
+            "that each time."
         )
 
 

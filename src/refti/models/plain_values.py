@@ -51,7 +51,7 @@ class Writer:
         if self.faults:
             raise ModelError(
                 f"{what}: {'; '.join(self.faults)}. Expected numbers, text, NumPy arrays, "
-                "supports, and functions that stand at the top of a module that can be imported."
+                "supports, and functions at the top level of a module that can be imported."
             )
 
 
@@ -99,7 +99,7 @@ def find_name(name: str) -> Any:
     except (ImportError, AttributeError, ValueError) as error:
         raise ModelError(
             f"{name} cannot be imported: {error}. Expected a module that Python finds, and a name "
-            "at the top of it."
+            "at its top level."
         ) from error
     return found
 

@@ -67,8 +67,8 @@ class Recipe:
         except Exception as error:
             raise ModelError(
                 f"The model cannot be sent to another process: {type(error).__name__}: {error}. "
-                "Define its functions at the top of a module, without open files, locks or "
-                "connections among what they use."
+                "Define its functions at the top level of a module, and let them use no open "
+                "files, locks or connections."
             ) from error
 
     @classmethod

@@ -151,7 +151,7 @@ def warn_of_32_bits(program: ClosedJaxpr, role: str, *, stacklevel: int) -> None
     if any(getattr(array, "dtype", None) == jnp.float32 for array in held):
         warnings.warn(
             f"{role} uses arrays of 32-bit numbers from outside, whose digits past the seventh "
-            "are lost. Keep data in NumPy arrays (64-bit), not in jax.numpy ones.",
+            "are lost. Keep data in NumPy arrays (64-bit), not in jax.numpy arrays.",
             stacklevel=stacklevel,
         )
 

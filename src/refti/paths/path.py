@@ -56,9 +56,10 @@ def power_posteriors(model: Model) -> Path:
     """Prior to posterior; the prior is taken to be normalised, so its log z is 0."""
     if model.prior is None:
         raise PathError(
-            "Power posteriors need the prior and the likelihood apart, and this model gives only "
-            "their product. Use the default path, or refti.Model(log_prior=, log_likelihood=); for "
-            "a Stan program refti.from_stan(program, data, split_prior=True)."
+            "Power posteriors need the prior and the likelihood separately, and this model gives "
+            "only their product. Use the default path, or refti.Model(log_prior=, "
+            "log_likelihood=); for a Stan program refti.from_stan(program, data, "
+            "split_prior=True)."
         )
     leg = Leg(model.prior, model.density)
     return Path("power", (leg,), 0.0)

@@ -25,8 +25,8 @@ def shown_rows(comparison: Comparison) -> list[Row]:
     """The best of the models that have a number. Raises SettingsError if none has."""
     if not isinstance(comparison, Comparison):
         raise SettingsError(
-            "This figure shows what refti.compare returns; got "
-            f'{type(comparison).__name__}. Write refti.compare({{"A": a, "B": b}}).'
+            f"This figure needs the result of refti.compare; got {type(comparison).__name__}. "
+            'Write refti.compare({"A": a, "B": b}).'
         )
     ranked = [row for row in comparison.rows if is_ranked(row.log_z, row.error)]
     if not ranked:

@@ -86,14 +86,14 @@ def search_columns(result: Result) -> Columns:
     """How likely a mode was found, by the share of starting points that lie below it."""
     searched = _searched(result)
     shares = np.array([1e-4, 3e-4, 1e-3, 3e-3, 1e-2, 3e-2, 1e-1])
-    columns = {"share of starting points below the mode": [float(share) for share in shares]}
+    columns = {"share of starting points that lead to the mode": [float(share) for share in shares]}
     for name, count in _wanderers(searched).items():
         columns[f"found, of {name}"] = [float(p) for p in _probability(shares, count)]
     return columns
 
 
 def search(result: Result, ax: Axes | None = None) -> Axes:
-    """How likely another mode would have been found, by how much lies below it.
+    """The probability of finding another mode, by the share of starting points that lead to it.
 
     Starting points are drawn near and far, and climbed from. A mode is missed if none of them lies
     on its slopes.
@@ -115,7 +115,7 @@ def search(result: Result, ax: Axes | None = None) -> Axes:
     )
     ax.minorticks_off()
     ax.set_ylim(0, 1.03)
-    ax.set_xlabel("share of starting points below the mode")
+    ax.set_xlabel("share of starting points that lead to the mode")
     ax.set_ylabel("probability of finding it")
     drawing.tidy(ax)
     drawing.add_legend(ax)
@@ -141,7 +141,7 @@ def _searched(result: Result) -> Mapping[str, Any]:
     searched = result.found.get("search")
     if not searched or not _wanderers(searched):
         raise SettingsError(
-            "This run did not look for other modes, or none of its starting points came to a "
+            "This run did not look for other modes, or none of its starting points led to a "
             'peak, so there is nothing to show. Run it with search="default".'
         )
     return searched
@@ -158,8 +158,8 @@ def _peaks(result: Result) -> np.ndarray:
     peaks = result.found.get("peaks")
     if not peaks:
         raise SettingsError(
-            "This result does not hold the places of its modes: it has too many parameters, or "
-            "was saved by an earlier version."
+            "This result does not contain the positions of its modes: it has too many "
+            "parameters, or was saved by an earlier version."
         )
     rows = [[np.ravel(np.asarray(v, dtype=float)) for v in peak["at"].values()] for peak in peaks]
     return np.array([np.concatenate(row) for row in rows])

@@ -118,8 +118,8 @@ def _require_reference(result: Result) -> None:
     if not result.reference.data_vars or 0 in result.reference.sizes.values():
         raise SettingsError(
             "This result has no draws of its reference: its path starts from a density that is "
-            "not drawn exactly (the prior, or another posterior), or it was saved by an earlier "
-            "version. Make the run again with path='referenced' to see them."
+            "not sampled exactly (the prior, or another posterior), or it was saved by an "
+            "earlier version. Repeat the run with path='referenced' to see them."
         )
 
 

@@ -28,7 +28,7 @@ def to_arrays(density: Density) -> tuple[str, Arrays]:
     name = type(density).__name__
     if type(density) is not _kinds().get(name, (None,))[0]:
         raise StoreError(
-            "Only references of refti's own families, and Taylor expansions, are written to a "
+            "Only references of refti's own families and Taylor expansions can be written to a "
             f"file; got {name}. Give it as reference= again when the run is resumed."
         )
     leaves, _ = jax.tree_util.tree_flatten_with_path(density)

@@ -148,8 +148,8 @@ def fit_flow(draws: np.ndarray, seed: int = 0) -> Flow:
     count, dim = draws.shape
     if count < TUNING.fewest_draws:
         raise ReferenceFitError(
-            f"A flow is trained on at least {TUNING.fewest_draws} draws; got {count}. "
-            "Draw more, or use reference='covariance'."
+            f"A flow needs at least {TUNING.fewest_draws} draws; got {count}. Draw more, or use "
+            "reference='covariance'."
         )
     plan = architecture(dim)
     import equinox

@@ -23,8 +23,8 @@ def expand_at_mode(mode: Mode | LargeMode) -> Gaussian | Structured:
     if not mode.is_smooth:
         raise ReferenceFitError(
             "The Taylor reference needs second derivatives at the mode, and the log density has "
-            "none there: its curvature depends on the step it is measured with (a cusp, a kink or "
-            "an edge of the support). Use reference='covariance'."
+            "none there: its curvature depends on the step size used to measure it (a cusp, a "
+            "kink or an edge of the support). Use reference='covariance'."
         )
     factor = mode.factor()
     if isinstance(factor, Factor):

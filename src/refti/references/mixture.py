@@ -90,8 +90,8 @@ def fit_at_peaks(inputs: FitInputs) -> Mixture:
         return match_level(mixture(np.zeros(1), mean[None], factor[None], 0.0), inputs)
     if factors is None or masses is None:
         raise ReferenceFitError(
-            "A mixture of second-order expansions needs a negative definite Hessian at every mode; "
-            f"got {len(peaks)} modes, not all of which have one. Use reference='mixture'."
+            "A mixture of second-order expansions needs a negative definite Hessian at every "
+            f"mode; got {len(peaks)} modes, not all of which have one. Use reference='mixture'."
         )
     return match_level(mixture(masses, peaks, factors, 0.0), inputs)
 

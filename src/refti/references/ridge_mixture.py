@@ -59,8 +59,8 @@ def fit(inputs: FitInputs) -> Mixture:
         return _fit(inputs)
     except np.linalg.LinAlgError as error:
         raise ReferenceFitError(
-            f"No Gaussians could be strung along the ridge of the draws ({error}): it is too thin "
-            "for numbers. Use another reference, such as 'mixture'."
+            f"No Gaussians could be placed along the ridge of the draws ({error}): it is too thin "
+            "for floating-point numbers. Use another reference, such as 'mixture'."
         ) from None
 
 

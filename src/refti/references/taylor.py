@@ -126,8 +126,8 @@ def fault_of_order(order: int) -> str | None:
     if order > TUNING.highest_order:
         possible = ", ".join(map(str, range(4, TUNING.highest_order + 1, 2)))
         return (
-            f"A Taylor expansion must be of order {possible}; got {order}. Its program takes about "
-            "twice as long to compile every two orders, and no limit of time can interrupt that."
+            f"A Taylor expansion must be of order {possible}; got {order}. Compiling takes about "
+            "twice as long for every two orders more, and no time limit can interrupt it."
         )
     return None
 

@@ -96,7 +96,7 @@ def _result_or_path(one: object) -> Result | Path:
     if isinstance(one, Evidence | LogRatio):
         return one
     raise SettingsError(
-        f"A report is made of results or of folders that hold them; got {type(one).__name__}."
+        f"A report is made from results, or folders with results; got {type(one).__name__}."
     )
 
 
@@ -121,7 +121,7 @@ def _reason(folder: Path, error: StoreError) -> str:
     if not folder.exists():
         return f"There is no folder {folder}. Check the path."
     if folder.is_dir() and not any(folder.iterdir()):
-        return f"{folder} is empty: no run was begun in it. Give the folder of a run."
+        return f"{folder} is empty: no run was started in it. Give the folder of a run."
     if (folder / "run.json").exists() and not (folder / "result.json").exists():
         return _unfinished(folder)
     return str(error)
@@ -132,8 +132,8 @@ def _unfinished(folder: Path) -> str:
     status = read_status(folder)
     at = f" (last heard of: {status.stage})" if status.stage else ""
     if status.state == RUNNING:
-        return f"{folder} holds a run that is not finished: it is going on{at}. Wait for its end."
+        return f"{folder} holds an unfinished run, which is still going on{at}. Wait until it ends."
     return (
-        f"{folder} holds a run that is not finished{at}. Run the command that began it again, "
-        "with the same --store, and it goes on where it stopped."
+        f"{folder} holds an unfinished run{at}. Repeat the command that started it, with the same "
+        "--store, and it continues where it stopped."
     )

@@ -30,12 +30,13 @@ VERDICTS = {
     Verdict.NOT_TRUSTED: "may be wrong",
 }
 SENTENCES = {
-    Verdict.TRUSTED: "All checks hold, so the number and its error can be trusted.",
-    Verdict.IMPRECISE: "All checks but one hold: the number and its error can be used, but the "
-    "error is larger than was asked for.",
-    Verdict.STOPPED_EARLY: "The run was ended before its time. What was checked holds, but not "
+    Verdict.TRUSTED: "All checks passed, so the number and its error can be trusted.",
+    Verdict.IMPRECISE: "All checks but one passed: the number and its error can be used, but the "
+    "error is larger than you asked for.",
+    Verdict.STOPPED_EARLY: "The run was stopped early. What was checked passed, but not "
     "everything was checked.",
-    Verdict.NOT_TRUSTED: "Checks failed, so the number may be wrong by more than its error says.",
+    Verdict.NOT_TRUSTED: "Some checks failed, so the number may be wrong by more than its error "
+    "says.",
 }
 
 
@@ -138,7 +139,7 @@ def _checks(result: Result) -> TableShown:
     rows = [
         ("yes" if c.ok else "NO", c.name, c.measured, CHECKS.get(c.name, "")) for c in result.checks
     ]
-    return TableShown(("holds", "check", "found", "what it asks"), tuple(rows))
+    return TableShown(("holds", "check", "found", "requirement"), tuple(rows))
 
 
 def _made(run: Run) -> TableShown:

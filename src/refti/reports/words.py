@@ -4,42 +4,43 @@ from __future__ import annotations
 
 CHECKS = {
     "convergence": "The chains of every rung agree with each other.",
-    "effective draws": "Every rung has enough independent draws for its error to be known.",
-    "divergences": "Trajectories follow the density without breaking off.",
+    "effective draws": "Every rung has enough independent draws for a reliable error.",
+    "divergences": "Trajectories follow the density without diverging.",
     "overlap": "Neighbouring rungs of the path overlap.",
     "exchange": "Neighbouring rungs exchange positions, so that no chain is stuck.",
     "halves": "The first and the second half of the draws give the same answer.",
-    "chains": "Every chain by itself gives the same answer.",
-    "tail of the start": "No few draws of the reference decide the estimate.",
-    "tail of the end": "No few draws of the posterior decide the estimate.",
+    "chains": "Each chain on its own gives the same answer.",
+    "tail of the start": "The estimate does not hang on a few draws of the reference.",
+    "tail of the end": "The estimate does not hang on a few draws of the posterior.",
     "positions": "The chains of the posterior are in the same places.",
     "agreement": "TI, stepping stone and MBAR agree.",
-    "target error": "The error asked for was reached.",
+    "target error": "The error you asked for was reached.",
     "support": "Enough of the reference lies where the density is positive.",
-    "not a number": "The density is a number nearly everywhere on the reference.",
+    "not a number": "The density is a number (not NaN) at nearly all draws of the reference.",
     "infinite": "The density is nowhere infinite.",
-    "finished": "The run came to its own end.",
-    "modes": "Every mode that was found has a chain.",
+    "finished": "The run was not stopped early.",
+    "modes": "There are chains enough for every mode that was found.",
     "search": "The search for other modes had stopped finding new ones.",
     "peak": "No spike stands far above all draws.",
     "rounding": "Rounding near bounds does not matter.",
-    "solver": "Solvers of differential equations came to their end.",
+    "solver": "Solvers of differential equations ran to completion.",
     "prior": "The prior integrates to one.",
-    "fresh starts": "Chains begun at draws of the reference come to the same places.",
-    "beyond the peaks": "Chains pass to all the mass that lies beyond narrow peaks.",
+    "fresh starts": "Chains started at draws of the reference end up in the same places.",
+    "beyond the peaks": "Chains reach any mass far beyond narrow peaks.",
     "lost modes": "Draws lie about every mode that was found.",
-    "missing tail": "The draws hold all of the tails of the posterior.",
+    "missing tail": "The draws cover the tails of the posterior.",
     "prior draws": "The chains reach as far as exact draws of the prior do.",
     "density": "The density is a finite number.",
-    "witness": "A second estimate along another way agrees.",
+    "witness": "A second, independent estimate agrees.",
 }
 
 FIGURES = {
     "path": (
         "The path",
-        "log z is the reference's log integral plus the area under this curve. Where the dashed "
-        "spline leaves the curve that all draws give together, thermodynamic integration (TI) has "
-        "too few rungs; MBAR, the default estimate, uses neither line.",
+        "log z is the log integral of the reference plus the area under this curve. Where the "
+        "dashed spline departs from the solid curve, which uses all draws together, "
+        "thermodynamic integration (TI) has too few rungs; MBAR, the default estimate, uses "
+        "neither line.",
     ),
     "variance": (
         "Where the path is hard",
@@ -48,8 +49,8 @@ FIGURES = {
     ),
     "overlap": (
         "Overlap of rungs",
-        "1 means that two rungs have the same draws, 0 that they have none in common. The cells "
-        "beside the diagonal carry the estimate and must not be near 0.",
+        "1 means that two rungs could share all their draws, 0 that they overlap nowhere. The "
+        "estimate depends on the cells next to the diagonal, which must not be near 0.",
     ),
     "running": (
         "Estimates as draws were added",
@@ -72,27 +73,28 @@ FIGURES = {
     ),
     "modes": (
         "Modes found",
-        "Crosses are the peaks of the density that were found; points are draws of the posterior. "
-        "A cloud without a cross, or a cross without a cloud, deserves a second look.",
+        "Crosses are the peaks that were found; points are draws of the posterior. A cloud "
+        "without a cross, or a cross without a cloud, deserves a second look.",
     ),
     "search": (
         "What the search for other modes covered",
-        "How likely another mode would have been found, by the share of the starting points that "
-        "lie on its slopes. Modes to the left of the curve can have been missed.",
+        "The probability that another mode would have been found, against the share of starting "
+        "points from which the climb leads to it. Modes to the left of the curve may have been "
+        "missed.",
     ),
     "cost": (
-        "What the time went into",
-        "Seconds of every stage; hatched parts are compiling, which a second run may save.",
+        "Where the time went",
+        "Seconds spent on each stage; hatched parts are compiling, which a second run may save.",
     ),
     "probabilities": (
         "Probability of each model",
-        "Posterior probabilities given the prior probabilities in the table; the bars are the "
-        "errors that those of log z cause.",
+        "Posterior probabilities, given the prior probabilities of the models; error bars follow "
+        "from the errors of log z.",
     ),
     "evidences": (
         "Log evidence of each model",
-        "Further right is better. Bars are two standard errors; a difference of 1 nat is a factor "
-        "of 2.7 in the odds.",
+        "Further right is better. Bars are two standard errors; a difference of 1 nat is a "
+        "factor of 2.7 in the odds.",
     ),
     "bayes_factors": (
         "Log Bayes factors",
@@ -104,8 +106,8 @@ FIGURES = {
 GLOSSARY = (
     (
         "z, log z",
-        "the evidence of a model, the probability (density) of the data under it, and its "
-        "natural logarithm; also called the marginal likelihood",
+        "the evidence of a model, that is the probability (density) of the data under it, and "
+        "its natural logarithm; also called the marginal likelihood",
     ),
     ("±", "a standard error: the true value lies within two of them with a probability of 95 %"),
     ("nat", "the unit of natural logarithms: a difference of 1 nat is a factor of 2.72"),
@@ -116,14 +118,14 @@ GLOSSARY = (
     ),
     (
         "probability",
-        "that of a model among those compared, given the prior probabilities and that "
-        "one of them is right",
+        "the probability of a model among those compared, given the prior probabilities and "
+        "assuming that one of them is right",
     ),
-    ("λ (lambda)", "a place on the path from the reference (0) to the posterior (1)"),
-    ("Δ (delta)", "log density of the model less that of the reference, at a draw"),
+    ("λ (lambda)", "a position on the path from the reference (0) to the posterior (1)"),
+    ("Δ (delta)", "log density of the model minus that of the reference, at a draw"),
     ("reference", "a density close to the posterior whose integral is known"),
     ("rung", "a λ at which the path is sampled"),
-    ("leg", "a part of the path, where it goes by way of intermediate densities"),
+    ("leg", "one part of a path that goes through intermediate densities"),
     ("TI", "thermodynamic integration: the area under the mean of Δ along λ"),
     (
         "MBAR",
@@ -136,7 +138,6 @@ GLOSSARY = (
     ("effective draws", "how many independent draws the correlated ones are worth"),
     (
         "flattened posterior",
-        "the posterior about the modes found, widened, from which the search for "
-        "other modes sets out",
+        "the posterior widened around the modes found, where the search for other modes starts",
     ),
 )

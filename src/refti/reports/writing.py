@@ -30,8 +30,8 @@ Format = Literal["html", "pdf"]
 FULL_SECTIONS = 20  # models of which every one has its figures; of more only the best
 BEST_WITH_FIGURES = 8
 DATA_UNKNOWN = (
-    "Not all of these runs say which data they were given: the ranking holds only if all were "
-    "given the same."
+    "Some of these runs do not say which data they used: the ranking is valid only if all of them "
+    "used the same data."
 )
 SMALL_PROBABILITY = 1e-4
 UNFOLDED = 4  # models whose sections stand open
@@ -75,7 +75,7 @@ def report(
     *,
     prior: Mapping[str, float] | None = None,
     title: str | None = None,
-    format: Format = "html",
+    format: Format | None = None,
 ) -> Reported:
     """Writes the report of one run, or of several that are compared, and returns what it came to.
 
@@ -88,20 +88,21 @@ def report(
         path: the file to write.
         prior: prior weight of every model, as for `refti.compare`.
         title: of the page.
-        format: "html", or "pdf" where Chromium is installed.
+        format: "html", or "pdf" where Chromium is installed; by the ending of path if not given.
 
     Raises:
         SettingsError: an argument cannot be used, or a package or Chromium is missing.
         StoreError: no run can be read.
     """
-    if format not in ("html", "pdf"):
+    if format not in ("html", "pdf", None):
         raise SettingsError(f'format= must be "html" or "pdf"; got {format!r}.')
     drawing.require_packages("matplotlib", "jinja2")
-    browser = find_browser() if format == "pdf" else None
     file = Path(path)
+    pdf = format == "pdf" or (format is None and file.suffix.lower() == ".pdf")
+    browser = find_browser() if pdf else None
     if file.is_dir() or not file.parent.exists():
         raise SettingsError(
-            f"A report is written to a file in a folder that is there; got {file}. Use, say, "
+            f"The report needs the path of a file in a folder that exists; got {file}. Use, say, "
             "report.html."
         )
     read, unread = read_runs(runs)
@@ -189,8 +190,8 @@ def _answers(
     said = []
     if len(groups) > 1:
         said.append(
-            "These runs are of different data, and evidences of different data cannot be compared: "
-            f"they are not ranked together. {' '.join(group.sentence for group in groups)}"
+            "These runs used different data, and evidences of different data cannot be compared, "
+            f"so they are not ranked together. {' '.join(group.sentence for group in groups)}"
         )
     for group in groups:
         if group in comparisons:

@@ -27,7 +27,7 @@ def answer(comparison: Comparison) -> str:
         first = f"{name} {ahead}: {_probability(best)}; {over}{_words(second)}."
     if is_sound:
         return f"{first} {_trust(comparison)}"
-    return f"Not to be relied on. {_trust(comparison)} As it stands, {first}"
+    return f"Do not rely on this. {_trust(comparison)} As it stands, {first}"
 
 
 def _probability(row: Row) -> str:

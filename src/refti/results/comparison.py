@@ -94,7 +94,7 @@ class Comparison:
                 notes.append(f"{sentence}: {list_names(names)}.")
         if unranked:
             notes.append(
-                "No finite log z and error, not to be relied on and left out of the "
+                "No finite log z and error; do not rely on these, which are left out of the "
                 f"probabilities: {list_names(unranked)}."
             )
         return tuple(notes)
@@ -207,9 +207,9 @@ def _is_undecided(second: Row) -> bool:
 
 
 _SENTENCES = {
-    Verdict.NOT_TRUSTED: "Checks failed, not to be relied on",
+    Verdict.NOT_TRUSTED: "Checks failed, do not rely on",
     Verdict.STOPPED_EARLY: "Stopped early, so not everything was checked",
-    Verdict.IMPRECISE: "Less precise than asked; number and error hold",
+    Verdict.IMPRECISE: "Less precise than asked; number and error can be used",
 }
 
 

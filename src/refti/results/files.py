@@ -75,7 +75,7 @@ def read_plain_file(path: Path, most: float = math.inf) -> bytes:
         with open(number, "rb") as file:
             found = os.fstat(number)
             if not stat.S_ISREG(found.st_mode):
-                raise StoreError(f"{path} is no plain file. Restore it, or make the run again.")
+                raise StoreError(f"{path} is not a regular file. Restore it, or repeat the run.")
             if found.st_size > most:
                 raise StoreError(
                     f"{path} has {found.st_size:,} bytes; expected {most:,} at the most."

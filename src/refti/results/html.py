@@ -16,7 +16,7 @@ def result_html(rows: Iterable[Sequence[str]], checks: Checks, sentence: str) ->
     failed = [check for check in checks if not check.ok]
     told = [*rows, *((check.name, f"{check.measured}: {check.advice}") for check in failed)]
     if not failed:
-        told.append(("checks", f"all {len(checks)} hold; result.checks lists them"))
+        told.append(("checks", f"all {len(checks)} passed; result.checks lists them"))
     if sentence:
         told.append(("search", sentence))
     return _table((), told)

@@ -6,13 +6,15 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Number
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray
 
 from refti.errors import CompareError
 from refti.results.text import list_names, printable
+
+if TYPE_CHECKING:
+    import xarray
 
 
 @dataclass(frozen=True)
@@ -74,10 +76,10 @@ def require_same_data(results: Mapping[str, Any]) -> None:
         for other in names[index + 1 :]:
             if are_different(marks[name], marks[other]):
                 raise CompareError(
-                    "Evidences of different data cannot be ranked: "
-                    f"{list_names([name])} is of data {marks[name]}, {list_names([other])} of "
-                    f"{marks[other]}. Compare models of the same data; if these are the same, give "
-                    "both the same data_name=, or pass different_data=True (--different-data)."
+                    f"Evidences of different data cannot be ranked: {list_names([name])} is of "
+                    f"data {marks[name]}, {list_names([other])} of {marks[other]}. Compare models "
+                    "of the same data; if these are the same, give both the same data_name=, or "
+                    "pass different_data=True (--different-data)."
                 )
 
 

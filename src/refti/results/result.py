@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any, Self
-
-import xarray
+from typing import TYPE_CHECKING, Any, Self
 
 from refti.checks.check import Check
 from refti.checks.verdict import Verdict, verdict_of
@@ -18,11 +16,16 @@ from refti.errors import NotTrustedError, SettingsError
 from refti.estimators import Estimate
 from refti.results.html import Checks, result_html
 from refti.results.inference_data import to_inference_data
+from refti.results.late import made_late, no_dataset
 from refti.results.rungs import RungSummary
 from refti.results.saving import save_result
 from refti.results.text import plus_minus, search_line
 
+if TYPE_CHECKING:
+    import xarray
 
+
+@made_late("posterior", "groups", "reference")
 @dataclass(frozen=True, eq=False)
 class Result:
     """What Evidence and LogRatio have in common; `value` is their number, in nats.
@@ -36,12 +39,12 @@ class Result:
         posterior: draws of the posterior, by the user's names, constrained.
         cost: evaluations and seconds.
         settings: what was asked for, as plain values.
-        found: what the run found and chose by itself, as plain values.
-        rungs: what became of every rung.
-        groups: what is known of the draws beside the posterior, by ArviZ's names: sample_stats,
-            log_likelihood and observed_data where the model's language tells them.
-        reference: draws of the reference, by the user's names, for figures; none where the path
-            starts from a density that cannot be drawn exactly.
+        found: what the run found and chose, as plain values.
+        rungs: a summary of every rung.
+        groups: what is known besides the posterior, by ArviZ's names: sample_stats, and
+            log_likelihood and observed_data if the model's language gives them.
+        reference: draws of the reference, by the user's names, for figures; none if the path
+            starts from a density that cannot be sampled exactly.
     """
 
     value: float
@@ -55,7 +58,7 @@ class Result:
     found: Mapping[str, Any] = field(default_factory=dict)
     rungs: tuple[RungSummary, ...] = ()
     groups: Mapping[str, xarray.Dataset] = field(default_factory=dict)
-    reference: xarray.Dataset = field(default_factory=xarray.Dataset)
+    reference: xarray.Dataset = field(default_factory=no_dataset)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "checks", Checks(self.checks))
@@ -67,7 +70,7 @@ class Result:
 
     @property
     def verdict(self) -> Verdict:
-        """What is to be thought of it: trusted, or in which of three ways it is not."""
+        """The verdict: trusted, or in which of three ways it is not."""
         return verdict_of(self.checks)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:
@@ -81,7 +84,7 @@ class Result:
         """The result itself. Raises NotTrustedError, with the reasons, if it is not trusted."""
         if not self.trusted:
             reasons = "; ".join(f"{c.name}: {c.advice}" for c in self.checks if not c.ok)
-            raise NotTrustedError(f"The result is not to be trusted. {reasons}.", self)
+            raise NotTrustedError(f"This result cannot be trusted. {reasons}.", self)
         return self
 
     def to_inference_data(self) -> Any:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import xarray
+from typing import TYPE_CHECKING, Any
 
 from refti.checks.check import Check
 from refti.draws.cost import read_cost
@@ -17,6 +15,9 @@ from refti.results.files import read_json, read_netcdf
 from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import read_rung
 from refti.results.saving import FORMAT, digest_of
+
+if TYPE_CHECKING:
+    import xarray
 
 GROUPS = ("sample_stats", "log_likelihood", "observed_data")  # beside the posterior
 
@@ -29,8 +30,8 @@ def load(path: str | Path) -> Evidence | LogRatio:
     if not (folder / "result.json").exists():
         unfinished = folder / "unfinished" / "result.json"
         and_now = (
-            f" It holds a run that was cut short: run it again with the same settings to go on, or "
-            f"look at what it had with refti.load({str(unfinished.parent)!r})."
+            " It holds a run that was cut short: run it again with the same settings to "
+            f"continue, or look at what it had with refti.load({str(unfinished.parent)!r})."
             if unfinished.exists()
             else " Give a folder that refti run --store, evidence(store=) or result.save() wrote."
         )

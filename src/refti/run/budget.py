@@ -34,7 +34,7 @@ def require_time(problem: Problem) -> None:
     if problem.model.has_gradient or most is None or seconds <= max(most, 1.0):
         return
     raise SamplingError(
-        f"The search for the posterior factors matrices of {dim:,} by {dim:,}, each of which "
-        f"takes about {seconds:,.0f} s and cannot be interrupted; max_seconds= allows {most:g}."
-        " Raise max_seconds=, or give the model fewer parameters, or gradients."
+        f"The search for the posterior factorises matrices of {dim:,} by {dim:,}, each of which "
+        f"takes about {seconds:,.0f} s and cannot be interrupted; max_seconds= allows {most:g}. "
+        "Raise max_seconds=, or give the model fewer parameters, or gradients."
     )

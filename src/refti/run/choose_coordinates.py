@@ -117,8 +117,8 @@ class _Found:
     def reason(self) -> str:
         """Why its coordinates are used, in words."""
         return (
-            f"the posterior has {self.name}: the way in their coordinates is {self.length:.3g}"
-            + (f" ({self.others})" if self.others else "")
+            f"the posterior has {self.name}: in coordinates made for them, the path to it has "
+            f"length {self.length:.3g}" + (f" ({self.others})" if self.others else "")
         )
 
 

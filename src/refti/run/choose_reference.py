@@ -158,8 +158,8 @@ def measure_families(
     if not lengths:
         raise SamplingError(
             "No reference could be fitted to the first draws of the posterior: they lie in fewer "
-            "dimensions than the model has parameters. Check that no two parameters are tied to "
-            "each other exactly, and that the density is finite about its start."
+            "dimensions than the model has parameters. Check that no parameters are exact "
+            "functions of each other, and that the density is finite around the start."
         )
     short = TUNING.short if end.leg.has_gradient else TUNING.short_by_values
     shortest = min(lengths.values())
@@ -304,9 +304,9 @@ def _of_draws(lengths: Mapping[str, float]) -> dict[str, float]:
 def _reason(best: str, lengths: Mapping[str, float]) -> str:
     others = ", ".join(f"{name} {value:.3g}" for name, value in lengths.items() if name != best)
     compared = f" (others: {others})" if others else ""
-    way = f"the way from it to the posterior is shortest, {lengths[best]:.3g}{compared}"
+    way = f"the path from it to the posterior is the shortest, {lengths[best]:.3g}{compared}"
     goes_on = registry.FAMILIES[best].reaches_far or registry.FAMILIES[best].auto == "ridges"
     if lengths[best] > min(lengths.values()) and goes_on:
-        way = f"it reaches far, and the way from it is about as short as any, {lengths[best]:.3g}"
+        way = f"it reaches far, and the path from it is about as short as any, {lengths[best]:.3g}"
         way += compared
     return way

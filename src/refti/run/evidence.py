@@ -76,9 +76,9 @@ def evidence(
         args: the arguments of a NumPyro function, such as the data: a tuple, or a dictionary by
             name.
         reference: where the path starts. "auto" fits several families and takes the one that
-            is nearest to the posterior. Or give a Reference; a list (telescopic path) that goes
-            on with orders of Taylor expansion at the mode (4, 6, 8, 10) or with other models; or
-            a family by its name:
+            is nearest to the posterior. Or give a Reference; a list (telescopic path) that
+            continues with orders of Taylor expansion at the mode (4, 6, 8, 10) or with other
+            models; or a family by its name:
             {families}
         path: "referenced", or "power" for power posteriors (from the prior).
         ladder: values of lambda from 0 to 1, the same for every leg; placed where they are
@@ -86,20 +86,20 @@ def evidence(
         estimator: which estimate becomes the result; the others are kept beside it.
         target_error: the error, in nats, at which sampling stops; a result with a larger error
             is called less precise than asked.
-        seed: all randomness comes from this number.
+        seed: of all random numbers.
         max_seconds: the time after which the run stops early, with what it has.
         max_evaluations: the number of evaluations, gradients and densities together, after which
             it stops early.
         chains: Markov chains for each rung; more if there are more modes, one for each.
         warmup: iterations of each chain that adapt it and are thrown away; a few hundred if not
             given.
-        kept: draws of each chain that are kept; as many as the target error asks for if not given.
+        kept: draws of each chain that are kept; if not given, as many as the target error needs.
         kernel: how chains move. Models without gradients always get "elliptical", and "hmc" is
             replaced by it where the density jumps and slices are much cheaper:
             {kernels}
-        check_prior: whether to check, by a run of its own, that the prior integrates to one,
+        check_prior: whether to check, in a separate run, that the prior integrates to one,
             where it is known separately from the likelihood.
-        witness: whether to repeat the estimate in an independent way, from the prior if that is
+        witness: whether to make a second estimate in an independent way, from the prior if that is
             known separately and from a wide Student-t otherwise; the result is not trusted if
             the two disagree.
         search: how hard to look for other modes: "quick", "default" (about what the cheapest run
@@ -107,21 +107,21 @@ def evidence(
             `found["search"]` says what it may have missed.
         posterior_draws: how many draws the result's posterior has, rounded up to a multiple of the
             chains; as many as the estimate took, some hundred or more, if not given.
-        data_name: what the data are called; `compare` ranks no results of different data.
-        draws: posterior draws that you have already, used instead of making first ones: a
+        data_name: a name for the data; `compare` does not rank results of different data.
+        draws: posterior draws that you already have, used in place of a pilot run: a
             dictionary of arrays by parameter name, [chain, draw, ...] or [draw, ...]; an
             InferenceData of ArviZ, or an xarray DataTree, with a group "posterior"; an xarray
-            Dataset; a netCDF file (.nc) of these; or CSV files of CmdStan, one a chain. Variables
+            Dataset; a netCDF file (.nc) of these; or CSV files of CmdStan, one per chain. Variables
             that are not parameters are ignored.
-        store: a directory to keep the run in, block by block. Whatever ends it, the same call
-            goes on where it stopped, to the same bits; a finished run, or one whose budget was
+        store: a directory to keep the run in, block by block. Whatever stops it, the same call
+            continues where it stopped, with the same bits; a finished run, or one whose budget was
             spent, is read from there. Another model, data, seed or setting is refused.
         executor: where to run rungs side by side, if their blocks cost enough to be worth
             sending: "loky" for processes of this machine, "dask" or the address of a scheduler,
             a Dask client, or any `concurrent.futures.Executor`; in this process if not given.
             The bits are the same.
         progress: True or False to show progress or not, or a function of (stage, done, total) to
-            be told of it; shown on a terminal if not given.
+            call; shown on a terminal if not given.
 
     Returns:
         The result. `log_z`, `error` (both in nats) and `interval(0.95)` are the number; `trusted`

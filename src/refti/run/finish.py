@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import xarray
-
 from refti.checks.check import Check
 from refti.checks.ended import Ended
 from refti.checks.of_draws import SAMPLE_LONGER
@@ -20,6 +18,7 @@ from refti.checks.of_run import (
 from refti.checks.tuning import TUNING as CHECKS
 from refti.draws.cost import Cost
 from refti.models.rejections import Rejections
+from refti.results.late import LateDataset
 from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import RungSummary, summarise_rungs
 from refti.run.conclude import Conclusion, shares_of
@@ -75,7 +74,7 @@ def build_result(
     *,
     checks: Sequence[Check],
     groups: Groups,
-    reference: xarray.Dataset,
+    reference: LateDataset,
     cost: Cost,
     found: Mapping[str, Any],
 ) -> Evidence | LogRatio:
@@ -102,22 +101,22 @@ def _with_notes(found: dict[str, Any], conclusion: Conclusion) -> dict[str, Any]
     """What was found, with notes on the user's draws, NaN on the reference, and draws left out."""
     faults = found.get("draws", {}).get("faults", ())
     notes = [
-        f"draws= are not used as they are: {fault}; they only served as starts of new chains"
+        f"draws= are not used directly: {fault}; they only served as starting points of new chains"
         for fault in faults
     ]
     worst = max(shares_of(conclusion.samples)[0], key=lambda share: share.not_a_number_share)
     if worst.not_a_number_share > CHECKS.told_not_a_number:
         notes.append(
             f"the density is NaN or +infinite at {100 * worst.not_a_number_share:.2g} % of the "
-            f"reference's draws, such as at unconstrained x = {worst.example}, which counted as "
-            "zero: if it should have a value there, the evidence is too low"
+            f"reference's draws, such as at unconstrained x = {worst.example}, where it counted "
+            "as zero: if it should have a value there, the evidence is too low"
         )
     last = conclusion.samples[-1]
     every = last.draws.delta.shape[2] / max(1, last.end_points.shape[1])
     if every > 1.5:
         notes.append(
-            f"of the posterior about every {round(every)}th draw is kept: all of them would be "
-            "more numbers than memory should hold; the estimate is made of all"
+            f"of the posterior, about every {round(every)}th draw is kept, to save memory; the "
+            "estimate uses all of them"
         )
     return {**found, "notes": [*found.get("notes", ()), *notes]} if notes else found
 
@@ -139,7 +138,7 @@ def _by_what(state: RunState) -> str:
         in_time = settings.max_seconds is None or usage.seconds < settings.max_seconds
         return "raise max_evaluations=" if in_time else "raise max_seconds="
     if is_beyond_budget(state):
-        return "raise max_evaluations=, which at this rate would not have been enough"
+        return "raise max_evaluations=, which would not have been enough at this rate"
     return f"set kept= above {state.conclusion.samples[-1].draws.delta.shape[2]:,}"
 
 
@@ -189,7 +188,7 @@ def _found_on_path(state: RunState) -> dict[str, Any]:
     if state.ended is None and settings.kept is None and wanted > settings.max_evaluations:
         found["out_of_reach"] = (
             f"The run ended because an error of {settings.target_error:g} is out of reach: at the "
-            f"rate so far it takes about {float(f'{wanted:.2g}'):,.0f} evaluations, and "
+            f"rate so far it would take about {float(f'{wanted:.2g}'):,.0f} evaluations, and "
             f"max_evaluations= allows {settings.max_evaluations:,}."
         )
     if choice is not None:
@@ -207,9 +206,9 @@ def _in_many_dimensions(mode: LargeMode) -> str:
         else "is not sparse and known in a few directions only"
     )
     return (
-        f"{len(mode.x):,} parameters: no dense matrix was made. The curvature at the mode "
-        f"{curvature}; coordinates for funnels and heavy tails were not looked for, nor whether "
-        "the mass falls towards a spike."
+        f"{len(mode.x):,} parameters: no dense matrices were used. The curvature at the mode "
+        f"{curvature}; refti did not look for coordinates for funnels and heavy tails, nor "
+        "whether the mass decreases towards a spike."
     )
 
 

@@ -37,7 +37,7 @@ def problem_of_run(folder: Path, model: Model) -> Problem:
     if manifest.get("kind") != Evidence.__name__ or manifest.get("draws") is not None:
         raise StoreError(
             f"{folder} holds a run of two models or of given draws, whose blocks cannot be "
-            "computed from one model; its files can be verified."
+            "computed from one model alone; its files can be verified."
         )
     try:
         settings = Settings(**{**record, "reference": _stations(record["reference"])})

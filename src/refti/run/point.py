@@ -27,8 +27,8 @@ def is_point(problem: Problem) -> bool:
     sizes = {model.dim for model in problem.given}
     if 0 in sizes and len(sizes) > 1:
         raise SettingsError(
-            "A direct path joins models of one dimension, and one of these has no parameters. Take "
-            "refti.evidence of each, and refti.compare."
+            "A direct path joins models of one dimension, and one of these has no parameters. "
+            "Use refti.evidence on each, and refti.compare."
         )
     return sizes == {0}
 

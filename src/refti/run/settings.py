@@ -134,9 +134,9 @@ def _number_faults(settings: Settings) -> list[RefTIError]:
     if not is_effort and not _is_whole(settings.search, 1, optional=False):
         faults.append(
             SettingsError(
-                f"search= must be one of {efforts} or a whole number of evaluations of at least 1; "
-                f'got {settings.search!r}. Use "quick" for the cheapest search: a run without one '
-                "could not tell what it missed."
+                f"search= must be one of {efforts} or a whole number of evaluations of at least "
+                f'1; got {settings.search!r}. Use "quick" for the cheapest search: without any, '
+                "a run could not say what it missed."
             )
         )
     for name in ("target_error", "max_seconds"):
@@ -180,7 +180,7 @@ def _reference_faults(reference: Any) -> list[RefTIError]:
     )
     faults += [
         SettingsError(
-            "A telescopic list goes on with orders of Taylor expansion (4, 6, 8, 10) or "
+            "A telescopic list continues with orders of Taylor expansion (4, 6, 8, 10) or "
             f"refti.Model densities; got {station!r}."
         )
         for station in rest

@@ -33,7 +33,7 @@ class StageClock:
 
     def __post_init__(self) -> None:
         if self.meter.spent.evaluations:  # the run goes on from one that was cut short
-            self._charge("before it was taken up again")
+            self._charge("before it was resumed")
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Notes what was spent since the last report, and passes this one on."""

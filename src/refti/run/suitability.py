@@ -28,7 +28,7 @@ def adapted_to_models(settings: Settings, models: Sequence[Model]) -> Settings:
     ]
     if needing:
         raise SettingsError(
-            f"{' and '.join(needing).capitalize()} cannot be had for a model without gradients. "
+            f"{' and '.join(needing).capitalize()} cannot be used with a model without gradients. "
             "Use reference='auto', 'covariance', 'laplace' or 'student', or write the model in "
             "JAX as a refti.Model."
         )
@@ -61,8 +61,8 @@ def _check_reference(reference: Any, dim: int) -> None:
     name = type(reference).__name__
     if jax.tree_util.all_leaves([reference]):
         raise SettingsError(
-            f"A reference must be a JAX pytree, so that its numbers can be told from its program; "
-            f"{name} is none. Register it with jax.tree_util.register_dataclass."
+            "A reference must be a JAX pytree, so that its numbers can be told apart from its "
+            f"program; {name} is not. Register it with jax.tree_util.register_dataclass."
         )
     point = jax.ShapeDtypeStruct((dim,), np.float64)
     try:

@@ -58,8 +58,8 @@ def judge_alone(x: np.ndarray, names: Sequence[str]) -> Judged:
     worst = int(np.argmin(sizes))
     if begun_elsewhere is not None:
         faults.append(
-            f"the chains begin elsewhere than they go on ({names[begun_elsewhere]!r}), so that "
-            "warm-up seems to be among them; leave it out"
+            "the chains begin in a different place from where they continue "
+            f"({names[begun_elsewhere]!r}), so they seem to include warm-up; leave it out"
         )
     elif sizes[worst] < USERS_DRAWS.fewest or r_hats.max() > USERS_DRAWS.most_r_hat:
         apart = int(np.argmax(r_hats))
@@ -118,9 +118,9 @@ def require_likeness(users: np.ndarray, fresh: np.ndarray) -> None:
     distance = abs(users.mean() - fresh.mean()) / (fresh.std() + 1e-9 * abs(fresh.mean()))
     if distance > PILOT.most_unlike:
         raise ModelError(
-            f"draws= are not draws of this model: their log density is {users.mean():.6g} "
-            f"on average, that of chains begun at them {fresh.mean():.6g} ± {fresh.std():.3g}. "
-            "Give the posterior draws of this very model and data, or leave draws= out."
+            f"draws= are not draws of this model: their log density is {users.mean():.6g} on "
+            f"average, that of chains begun at them {fresh.mean():.6g} ± {fresh.std():.3g}. Give "
+            "posterior draws of exactly this model and these data, or leave out draws=."
         )
 
 
@@ -130,10 +130,10 @@ def require_spread(draws: np.ndarray, names: Sequence[str]) -> None:
     if len(still):
         name, at = names[still[0]], draws[0, still[0]]
         raise SamplingError(
-            f"No chain could move along the coordinate {name!r} (unconstrained) from {at:.6g}: the "
-            "density is zero, or not finite, next to it, or so narrow that numbers have no digits "
-            "for it. Check the density near there; if it is right, give the parameter in units in "
-            "which the posterior is about 1 wide."
+            f"No chain could move along the coordinate {name!r} (unconstrained) from {at:.6g}: "
+            "the density is zero, or not finite, next to it, or too narrow for floating-point "
+            "numbers. Check the density near there; if it is right, scale the parameter so that "
+            "its posterior is about 1 wide."
         )
 
 

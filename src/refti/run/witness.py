@@ -66,10 +66,10 @@ def require_witness(model: Model, settings: Settings) -> None:
     """Raises SettingsError if a second witness is wanted and the model cannot have one."""
     if settings.witness and _way(model, settings) == WIDE and model.dim > FACTORS.densest:
         raise SettingsError(
-            f"witness= needs a second way to the posterior: from the prior, which this model does "
-            f"not give separately, or from a full covariance, which is fitted up to "
+            "witness= needs a second way to the posterior: from the prior, which this model does "
+            "not give separately, or from a full covariance, which is used up to "
             f"{FACTORS.densest:,} parameters; got {model.dim:,}. Give log_prior= and "
-            "log_likelihood= separately, or leave witness= out."
+            "log_likelihood= separately, or leave out witness=."
         )
 
 
@@ -113,7 +113,7 @@ def second_estimate(
     witness = Witness(way, estimate, found.cost.evaluations, found.trusted)
     if not estimate.error <= WITNESS.largest_error:
         came_to = f"{estimate.value:.3f} ± {estimate.error:.3f}"
-        return replace(witness, why_not=f"it came to {came_to}, which is too vague to tell")
+        return replace(witness, why_not=f"it came to {came_to}, which is too imprecise to decide")
     return witness
 
 

@@ -35,8 +35,8 @@ def draw_start(
             break
     if share.inside == 0:
         raise SamplingError(
-            f"None of {share.drawn} draws of the reference lie where the density is positive "
-            "and finite. Use reference='covariance', or check the density's support."
+            f"None of {share.drawn} draws of the reference lie where the density is positive and "
+            "finite. Use reference='covariance', or check the density's support."
         )
     x, delta = (resize(np.concatenate(parts), wanted) for parts in (points, deltas))
     shape = (engine.chains, engine.block_length)

@@ -29,11 +29,14 @@ def why_not_kept() -> str:
     if os.environ.get(VARIABLE, "").lower() in OFF:
         return f"{VARIABLE} is {os.environ[VARIABLE]}"
     if jax.config.values["jax_compilation_cache_dir"] is not None:
-        return "JAX was told of a compilation cache of its own, which is used"
+        return "JAX has been given a compilation cache of its own, which is used"
     if not jax.config.values["jax_enable_compilation_cache"]:
-        return "JAX was told to use no compilation cache"
+        return "JAX has been told not to use a compilation cache"
     if _jaxs_own() is None:
-        return f"JAX {jax.__version__} has its compilation cache elsewhere than this refti knows"
+        return (
+            f"JAX {jax.__version__} keeps its compilation cache in a place that this version "
+            "of refti does not know"
+        )
     try:
         make_private(programs_place())
         foreign = next((f for f in _folders() if f.exists() and is_foreign(f)), None)
@@ -41,8 +44,8 @@ def why_not_kept() -> str:
         return f"its folder cannot be made: {error}"
     if foreign is not None:
         return (
-            f"others own {foreign} or can write to it, and what is in there would be executed. "
-            f"Delete it, rm -r {foreign}, and it is made anew; or set REFTI_CACHE to another "
+            f"other users own {foreign} or can write to it, and its content would be executed. "
+            f"Delete it, rm -r {foreign}, and it is made again; or set REFTI_CACHE to another "
             f"folder, or {VARIABLE}=off"
         )
     return ""

@@ -141,8 +141,8 @@ def _wrong_gradient(
         "The compiled gradient disagrees with central differences at x = "
         f"{np.array2string(x, precision=3, threshold=6)}: {slopes[worst]:.6g} against "
         f"{fine[worst]:.6g} along one direction. Check custom derivatives; on processors with "
-        "fused multiply-add, start Python with XLA_FLAGS=--xla_cpu_max_isa=AVX and try again; a "
-        'PyMC model can be had by refti.from_pymc(model, backend="numba").'
+        "fused multiply-add, start Python with XLA_FLAGS=--xla_cpu_max_isa=AVX and try again; "
+        'for a PyMC model, use refti.from_pymc(model, backend="numba").'
     )
 
 

@@ -81,8 +81,8 @@ class Searched:
         """What was searched and what may have been missed, in plain English."""
         if self.wanderers == 0:
             return (
-                "Other modes were not searched for, so nothing would tell of one: the highest "
-                "point has no curvature, or no climb came to a peak."
+                "Other modes were not searched for, so nothing would reveal one: the highest point "
+                "has no curvature, or no climb reached a peak."
             )
         slopes = f"{_percent(self.smallest_share)} of the flattened density"
         if self.smallest_prior_share is not None:
@@ -94,7 +94,7 @@ class Searched:
         words += (
             f"{self.wanderers:,} climbs, {scanned}{self.evaluations:,} evaluations. Another mode "
             f"would have been found with {100 * TUNING.found_with:g} % probability if at least "
-            f"{slopes} slopes up to it"
+            f"{slopes} leads up to it"
         )
         if self.narrowest is not None:
             widest = " as the widest part known" if self.about_broad else ""
@@ -107,9 +107,10 @@ class Searched:
             words += f"; {self.relabelled}"
         if self.narrowest is None and self.dim is not None:
             words += (
-                f". In {self.dim:,} dimensions points lie on a far shell, off every mode that is "
-                "not about as wide as this one in nearly all of them: one that differs in a few "
-                "parameters is looked for along single parameters only, and may well be missed"
+                f". In {self.dim:,} dimensions, starting points lie on a distant shell, where "
+                "they meet only modes that are about as wide as this one in nearly all "
+                "dimensions: a mode that differs in a few parameters is looked for along single "
+                "parameters only, and may well be missed"
             )
         if self.still_growing:
             words += ". New modes were still turning up when the search ended"

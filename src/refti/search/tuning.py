@@ -289,6 +289,14 @@ class SearchTuning:
     )
     relabelled_points: int = tuned(4, "points beside modes at which a renumbering is tried")
 
+    flipped_together: int = tuned(3, "most parameters whose signs are tried to change together")
+    most_flipped: int = tuned(200, "sets of them that are tried, an evaluation each")
+    most_signed: int = tuned(6, "components of an axis whose signs are tried to change one by one")
+    flipped_peaks: int = tuned(
+        8, "heaviest peaks that are compared as images of each other with other signs"
+    )
+    flipped_height: float = tuned(0.01, "nats by which such two may differ, as climbs leave them")
+
     # By values alone, where a gradient costs an evaluation a dimension.
     first_value_step: float = tuned(1e-4, "of differences in coordinates of which nothing is known")
     value_step: float = tuned(1e-3, "of differences, in spreads")

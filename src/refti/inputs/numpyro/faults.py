@@ -41,7 +41,7 @@ def doubts(sites: Mapping[str, Site]) -> Iterator[str]:
     for name in factors if observed else ():
         yield (
             f'factor "{name}" counts as part of the prior, which no longer integrates to one if '
-            "the factor is not normalised; write data with numpyro.sample(..., obs=)."
+            "the factor is not normalised; write data as numpyro.sample(..., obs=)."
         )
     if not observed and not factors:
         yield (
@@ -56,7 +56,7 @@ def doubts(sites: Mapping[str, Site]) -> Iterator[str]:
             yield (
                 f'observed site "{name}" has data of shape {shape} and a distribution of shape '
                 f"{distribution.shape()}, which together give {together} log probabilities: "
-                "values count several times. Give both the same shape."
+                "values are counted several times. Give both the same shape."
             )
 
 
@@ -88,7 +88,7 @@ def _discrete(name: str, site: Site) -> str | None:
         "numpyro.distributions.MixtureSameFamily, or give its values by obs="
     )
     if site["fn"].has_enumerate_support:
-        by_hand = "run pip install funsor, with which refti sums it out, or " + by_hand
+        by_hand = "run pip install funsor, so that refti can sum it out, or " + by_hand
     return (
         f'Latent site "{name}" is discrete ({family(site)}). Evidence needs a density over '
         f"continuous parameters: {by_hand}."

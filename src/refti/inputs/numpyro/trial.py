@@ -144,7 +144,8 @@ def _random_sites(one: Mapping[str, Numbers], other: Mapping[str, Numbers]) -> l
     return [
         f'The log probability of "{name}" changes from run to run though the latent sites do '
         "not: the model draws random numbers of its own (numpyro.prng_key, numpy.random, or a "
-        "sample statement hidden by handlers.block). Draw them before, and pass them as arguments."
+        "sample statement hidden by handlers.block). Draw them beforehand and pass them as "
+        "arguments."
         for name, at in one.items()
         if not np.allclose(
             at.log_probability, other[name].log_probability, rtol=noise, atol=noise, equal_nan=True

@@ -36,7 +36,7 @@ def read_chains(files: Sequence[Path], wanted: Collection[str]) -> dict[str, np.
         if chain.columns != chains[0].columns:
             raise ModelError(
                 f"{chain.file} has other columns than {chains[0].file}. Give the files of one "
-                "model, one a chain."
+                "model, one per chain."
             )
     held = {}
     for name, places in _columns_by_variable(chains[0].columns).items():
@@ -123,7 +123,8 @@ def _read_columns(chain: _Chain, name: str, numbers: list[int]) -> np.ndarray:
         return np.array([[row[n] for n in numbers] for _, row in chain.rows], dtype=np.float64)
     except ValueError as error:
         raise ModelError(
-            f'{chain.file} holds what is no number for "{name}": {error}. Was it cut short?'
+            f'{chain.file} holds something that is not a number for "{name}": {error}. Was it '
+            "cut short?"
         ) from None
 
 

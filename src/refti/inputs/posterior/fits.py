@@ -41,7 +41,7 @@ def _in_folder(folder: Path) -> list[Path]:
     if not runs:
         raise ModelError(
             f"draws= names the folder {folder}, which holds no draws of CmdStan. Expected .csv "
-            "files, one a chain, as `output_dir=` of CmdStanPy and CmdStanR leaves them."
+            "files, one per chain, as `output_dir=` of CmdStanPy and CmdStanR leaves them."
         )
     if len(runs) > 1:
         raise ModelError(

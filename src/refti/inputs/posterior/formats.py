@@ -61,7 +61,7 @@ def read_draws(posterior: Posterior, wanted: Iterable[str]) -> dict[str, np.ndar
 def _read_files(files: Sequence[Path], names: Sequence[str]) -> dict[str, np.ndarray]:
     for file in files:
         if not file.is_file():
-            raise ModelError(f"draws= names the file {file}, which is not there.")
+            raise ModelError(f"draws= names the file {file}, which does not exist.")
     if all(file.suffix == ".csv" for file in files):
         held = read_chains(files, names)
         _require_names(names, held, files[0].name)
@@ -71,9 +71,8 @@ def _read_files(files: Sequence[Path], names: Sequence[str]) -> dict[str, np.nda
     if len(files) == 1 and files[0].suffix == ".json":
         return _read_json(files[0], names)
     raise ModelError(
-        "draws= takes CSV files of CmdStan (.csv, one a chain), a folder of them, or one file of "
-        "an InferenceData (.nc or .json); got "
-        f"{', '.join(file.name for file in files)}."
+        "draws= takes CSV files of CmdStan (.csv, one per chain), a folder of them, or one file "
+        f"of an InferenceData (.nc or .json); got {', '.join(file.name for file in files)}."
     )
 
 

@@ -47,6 +47,6 @@ def unconstrain_draws(model: Model, draws: Posterior) -> tuple[np.ndarray, int]:
     if len(constant):
         raise ModelError(
             f"draws= must be draws that differ; got {len(x)} of which unconstrained coordinate "
-            f"{int(constant[0])} is the same in all. Give posterior draws, or leave draws= out."
+            f"{int(constant[0])} is the same in all. Give posterior draws, or leave out draws=."
         )
     return x, chains.pop() if len(chains) == 1 else 1

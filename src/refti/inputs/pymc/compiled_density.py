@@ -35,7 +35,9 @@ class CompiledDensity:
         return _log_density(self.address, x)
 
     def __reduce__(self) -> Any:
-        raise TypeError("A density of compiled code belongs to its process; make the model anew.")
+        raise TypeError(
+            "Compiled code belongs to the process it was made in; make the model again here."
+        )
 
 
 def density_at(address: int, keep: object) -> CompiledDensity:

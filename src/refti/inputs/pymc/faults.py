@@ -51,14 +51,14 @@ def _discrete(model: Any) -> list[str]:
     finite, others = (discrete_names(model, finite=which) for which in (True, False))
     if finite:
         faults.append(
-            f"Discrete free variables: {_listed(finite)}. Evidence needs a density over continuous "
-            "parameters: run pip install pymc-extras, with which refti sums them out, or write "
-            "them as a mixture."
+            f"Discrete free variables: {_listed(finite)}. Evidence needs a density over "
+            "continuous parameters: run pip install pymc-extras, so that refti can sum them out, "
+            "or write them as a mixture."
         )
     if others:
         faults.append(
-            f"Discrete free variables of infinitely many values: {_listed(others)}. Evidence needs "
-            "a density over continuous parameters: sum them out by hand, such as by a "
+            f"Discrete free variables with infinitely many values: {_listed(others)}. Evidence "
+            "needs a density over continuous parameters: sum them out by hand, such as by a "
             "negative binomial for a Poisson of gamma rate."
         )
     return faults
@@ -116,8 +116,8 @@ def _random(model: Any) -> list[str]:
     faults = []
     if batches:
         faults.append(
-            f"Minibatches or total_size: {_listed(batches)}. The evidence is that of all the data: "
-            "observe them whole."
+            f"Minibatches or total_size: {_listed(batches)}. The evidence is of all the data: "
+            "observe all of them."
         )
     simulated = [rv.name for rv in model.basic_RVs if _is_simulator(rv)]
     if simulated:

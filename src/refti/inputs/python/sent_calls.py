@@ -47,7 +47,7 @@ class SentCalls:
         except Exception as error:
             raise ModelError(
                 f"{call.role} cannot be sent to other processes ({describe_error(error)}). Define "
-                "it at the top of a module, or leave executor= out."
+                "it at the top of a module, or leave out executor=."
             ) from error
         self._crew = Supervisor(executor)
         weakref.finalize(self, self._crew.close, at_once=True)

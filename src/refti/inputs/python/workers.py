@@ -67,9 +67,8 @@ class Workers:
                 return self._call_beside(batch, deadline)
             except ChildEndedError as error:
                 raise ModelError(
-                    f"{self.call.role} ends the processes it runs in ({error}), twice over for "
-                    "the same points. Check that it neither crashes nor exits nor runs out of "
-                    "memory."
+                    f"{self.call.role} kills the processes it runs in ({error}), twice for the "
+                    "same points. Check that it does not crash, exit or run out of memory."
                 ) from error
         with self._one_at_a_time:
             return self.call(batch)
@@ -116,7 +115,7 @@ class Workers:
         with self._changed:
             while not self._idle:
                 if not self._children:
-                    raise ChildEndedError("another call ended them")
+                    raise ChildEndedError("another call killed them")
                 if not self._changed.wait(_seconds_to(deadline)):
                     raise OutOfTimeError
             mine, self._idle[:] = list(self._idle), []

@@ -39,10 +39,11 @@ def require_own(*paths: Path) -> None:
     for path in paths:
         if is_foreign(path):
             raise ModelError(
-                f"{path} is in the cache of compiled programs, and others own it or can write to "
-                f"it: what is in there may have been planted, and cannot be executed. Delete the "
-                f"whole cache, rm -r {cache_place()}, and it is made anew; closing it to others "
-                "by chmod would leave what they put there. Or set REFTI_CACHE to another folder."
+                f"{path} is in the cache of compiled programs, and other users own it or can "
+                "write to it: its programs may have been planted, so they are not executed. "
+                f"Delete the whole cache, rm -r {cache_place()}, and it is made again; chmod "
+                "alone would leave in place whatever others put there. Or set REFTI_CACHE to "
+                "another folder."
             )
 
 

@@ -16,8 +16,8 @@ from refti.errors import ModelError
 
 OLDEST = {"gcc": 8, "clang": 7}  # the first whose C++17 builds Stan
 HOW_TO_GET_ONE = (
-    "Install one, such as by `apt install g++` (Debian, Ubuntu) or `xcode-select --install` "
-    "(macOS), or name it in the environment variable CXX"
+    "Install one, for example with `apt install g++` (Debian, Ubuntu) or `xcode-select "
+    "--install` (macOS), or name it in the environment variable CXX"
 )
 
 
@@ -50,7 +50,11 @@ def find_compiler() -> Compiler:
     for command in candidates:
         if command and shutil.which(command[0]):
             return _inspect(tuple(command))
-    what = f"CXX names {named!r}, which is not there" if named else "g++, clang++ nor c++ is there"
+    what = (
+        f"CXX names {named!r}, which is not there"
+        if named
+        else "none of g++, clang++ and c++ is installed"
+    )
     raise ModelError(
         f"Stan programs are compiled by a C++ compiler, and none was found: {what}. "
         f"{HOW_TO_GET_ONE}."

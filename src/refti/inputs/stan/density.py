@@ -40,7 +40,9 @@ class StanDensity:
         return _log_density(self.address, x) + self.offset
 
     def __reduce__(self) -> Any:
-        raise TypeError("A density of compiled code belongs to its process; make the model anew.")
+        raise TypeError(
+            "Compiled code belongs to the process it was made in; make the model again here."
+        )
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["value"], meta_fields=[])

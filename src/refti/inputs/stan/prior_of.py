@@ -21,8 +21,9 @@ from refti.inputs.stan.space import StanSpace
 from refti.inputs.stan.uniform_priors import log_volumes, unit_vector_excess
 
 ANOTHER_WAY = (
-    "If the program has one in a form that was not recognised, give prior=, a program of the prior "
-    "alone, which is seen to integrate to one, or say check_prior=False (--no-prior-check)."
+    "If the program has one in a form that was not recognised, give prior=, a program with the "
+    "prior alone, which is then checked to integrate to one, or set check_prior=False "
+    "(--no-prior-check)."
 )
 
 
@@ -86,8 +87,8 @@ class Sizes:
             )
         if self.random_data:
             found.append(
-                "the program draws data at random in its transformed data block (functions that "
-                "end in _rng); they were drawn once, with seed 0, and log z is that of these data"
+                "the program draws random data in its transformed data block (functions that end "
+                "in _rng); they were drawn once, with seed 0, and log z is for these data"
             )
         return found
 
@@ -128,9 +129,9 @@ def require_prior_apart(program: Program, known: Known) -> None:
     if beside:
         raise ModelError(
             f"{program.name} draws {', '.join(beside)} together with data in one statement, as "
-            "values that are missing are, so its prior is not what is left without the data, which "
-            "power posteriors start from. Use the default path, or give prior=, a Stan program "
-            "with the same parameters block and the prior alone."
+            "values that are missing are, so its prior is not simply what remains without the "
+            "data, where power posteriors start. Use the default path, or give prior=, a Stan "
+            "program with the same parameters block and the prior alone."
         )
 
 
@@ -155,11 +156,10 @@ def checked_prior(
 def _refuse(program: Program, names: tuple[str, ...]) -> None:
     raise ModelError(
         f"{program.name} gives no prior to {', '.join(names)}. A flat prior over an unbounded "
-        "range is improper, and with it the evidence does not exist. A parameter has a prior only "
-        "where a density with the parameter itself on its left is added: it is not enough that it "
-        "appears in what data are compared with, such as `resid = y - a`. Add a proper prior for "
-        "each, such as "
-        f"`{names[0]} ~ normal(0, 10);`. {ANOTHER_WAY}"
+        "range is improper, and with it the evidence does not exist. A parameter has a prior "
+        "only where a density with the parameter itself on its left is added: it is not enough "
+        "that it appears in an expression that data are compared with, such as `resid = y - a`. "
+        f"Add a proper prior for each, such as `{names[0]} ~ normal(0, 10);`. {ANOTHER_WAY}"
     )
 
 

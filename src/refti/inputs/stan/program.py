@@ -126,7 +126,7 @@ def _remedy(said: str) -> str:
     if "old array syntax" in said:
         return (
             "\nPrograms written for Stan before 2.33 declare arrays as `real y[N]`; this Stan "
-            "reads `array[N] real y`. Use modernise=True (--modernise) to have it converted."
+            "reads `array[N] real y`. Use modernise=True (--modernise) to convert it."
         )
     if "cannot be integers" in said:
         return (

@@ -30,7 +30,7 @@ def solver_note(code: Code) -> list[str]:
     return [
         f"{name} solves its differential equations to tolerances of {relative:g} (relative) and "
         f"{absolute:g} (absolute), and gradients are off by as much: chains correct for that, and "
-        "log z is that of the solver's own answers; tighten the tolerances to see what they matter"
+        "log z is for the solver's own answers; tighten the tolerances to see whether they matter"
         for name, (relative, absolute) in found.items()
         if max(relative, absolute) > TUNING.coarse_tolerance
     ]

@@ -44,6 +44,6 @@ def find_toolchain() -> Toolchain:
     if found is None or not found.submodule_search_locations:
         raise ModelError(
             "Stan programs need the Stan sources, which refti takes from the package httpstan. "
-            'Install it by: pip install "refti[stan]"'
+            'Install it with: pip install "refti[stan]"'
         )
     return Wheel(Path(found.submodule_search_locations[0]))

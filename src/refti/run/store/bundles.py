@@ -147,7 +147,7 @@ class Bundles:
         files = sorted(self.folder.iterdir()) if self.folder.is_dir() else []  # they may be deleted
         for file in files:
             if file.name not in known | told and file.suffix != ".zip":
-                yield Damage(file.name, "it is no file of a run")
+                yield Damage(file.name, "it is not a file of a run")
 
     @property
     def names(self) -> list[str]:
@@ -202,7 +202,7 @@ def read_receipt(file: Path) -> Receipt:
         )
         return Receipt(str(record["sha256"]), entries, dict(record["notes"]))
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        raise StoreError(f"is no receipt ({type(error).__name__}: {error})") from error
+        raise StoreError(f"is not a receipt ({type(error).__name__}: {error})") from error
 
 
 def _pack(contents: Mapping[str, bytes]) -> bytes:
@@ -229,9 +229,9 @@ def _unpack(file: Path, receipt: Receipt) -> dict[str, bytes]:
                     raise StoreError("it is compressed, as no bundle of a run is")
                 contents[entry.name] = archive.read(member)
                 if hashlib.sha256(contents[entry.name]).hexdigest() != entry.sha256:
-                    raise StoreError(f"its content {place} is not the one of its receipt")
+                    raise StoreError(f"its content {place} is not that of its receipt")
     except (KeyError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise StoreError(f"it is no payload ({type(error).__name__}: {error})") from error
+        raise StoreError(f"it is not a payload ({type(error).__name__}: {error})") from error
     return contents
 
 

@@ -38,8 +38,8 @@ def require_usable(path: Any) -> Path:
     above = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     if not os.access(above, os.W_OK | os.X_OK):
         raise StoreError(
-            f"{folder} cannot be written to: {above} is closed to this user. Choose another "
-            "directory, or open it with chmod u+w."
+            f"{folder} cannot be written to: {above} is not writable for this user. Choose "
+            "another directory, or make it writable with chmod u+w."
         )
     return folder
 

@@ -115,5 +115,5 @@ class Keeper:
         """Raises StoreError if something could not be written."""
         if self.trouble is not None:
             raise StoreError(
-                f"{self.trouble}. Make room and run it again, which goes on from here."
+                f"{self.trouble}. Make room and run it again; it will continue from here."
             )

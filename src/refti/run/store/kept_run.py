@@ -173,8 +173,8 @@ def _open(folder: Path, problem: Problem, report: Progress) -> KeptRun:
     for damage in bundles.damaged:
         log_event(folder, "damaged", file=damage.file, reason=damage.reason)
         warnings.warn(
-            f"{folder / BLOCKS / damage.file} was damaged ({damage.reason}) and removed; what it "
-            "held is computed again.",
+            f"{folder / BLOCKS / damage.file} was damaged ({damage.reason}) and removed; its "
+            "content is computed again.",
             stacklevel=3,
         )
     if bundles.receipts:

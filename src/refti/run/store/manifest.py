@@ -64,8 +64,8 @@ def other_circumstances(manifest: Mapping[str, Any]) -> list[str]:
         there = before.get(name) if isinstance(before, Mapping) else None
         if there != here:
             said.append(
-                f"this run was begun with {name} {there}, and {here} goes on with it: what follows "
-                "may differ in its last digits from what one version would have given."
+                f"this run was started with {name} {there} and continues with {here}: its last "
+                "digits may differ from those of a run with one version."
             )
     return said
 
