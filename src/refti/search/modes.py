@@ -87,7 +87,9 @@ def _find_modes_about(
     factor, counted = mode.factor(), Counted(evaluate)
     assert factor is not None
     is_small = len(mode.x) <= TUNING.curved_peaks
-    search = Ongoing(_only(mode, factor), orbits=Orbits(space if is_small else None, symmetries_of))
+    search = Ongoing(
+        _only(mode, factor), orbits=Orbits(space if is_small else None, symmetries_of or evaluate)
+    )
     search.send_out(counted, start_anywhere(pick_near_starts(starts)))
     return _gather(evaluate, mode, search, starts, look(search, counted))
 
