@@ -596,7 +596,7 @@ class TestBadInput:
         assert "regression(x, y)" in str(caught.value)
 
     def test_a_model_of_refti(self):
-        with pytest.raises(refti.ModelError, match=r"refti\.Model already"):
+        with pytest.raises(refti.ModelError, match=r"already a refti\.Model"):
             refti.from_numpyro(refti.Model(lambda x: -jnp.sum(x**2), dim=1))
 
     def test_nothing_of_a_failed_model_stays_behind(self):

@@ -353,7 +353,7 @@ def test_a_numba_density_serves_many_chains_and_both_passes(x64):
 
 def test_a_numba_density_does_not_leave_its_process():
     _, model = taken(truncated)
-    with pytest.raises(TypeError, match="make the model anew"):
+    with pytest.raises(TypeError, match="make the model again"):
         pickle.dumps(model.density.factors[0])
 
 

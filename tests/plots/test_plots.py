@@ -277,7 +277,7 @@ class TestBadInput:
             plots.path(result, "axes")  # type: ignore[arg-type]
 
     def test_a_result_in_place_of_a_comparison(self, result, ax):
-        with pytest.raises(refti.SettingsError, match=r"refti\.compare returns; got Evidence"):
+        with pytest.raises(refti.SettingsError, match=r"result of refti\.compare; got Evidence"):
             plots.probabilities(result, ax)
 
     def test_matplotlib_that_is_missing(self, result, monkeypatch: pytest.MonkeyPatch):

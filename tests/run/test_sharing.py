@@ -173,5 +173,5 @@ def test_a_worker_joins_in_a_run_by_its_model(alone: Path, tmp_path: Path):
         CliRunner().invoke(
             commands, ["worker", str(alone), "--model", f"{file}:other"], catch_exceptions=False
         )
-    with pytest.raises(refti.SettingsError, match="Name it with --model"):
+    with pytest.raises(refti.SettingsError, match="Give it by --model"):
         CliRunner().invoke(commands, ["worker", str(alone)], catch_exceptions=False)

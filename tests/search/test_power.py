@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -43,6 +45,12 @@ def test_more_wanderers_find_narrower_modes_and_more_dimensions_hide_wider_ones(
     by_dimension = [narrowest_found(8000, dim) for dim in (2, 5, 10, 20)]
     assert by_dimension == sorted(by_dimension)
     assert narrowest_found(10, 50) is None
+
+
+def test_a_mode_too_narrow_to_be_found_takes_more_wanderers_than_numbers_hold_and_no_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert wanderers_for(0.01, 200, 0.99) == np.inf
 
 
 @pytest.mark.long

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
+from loky import process_executor
 
 import refti
 from refti.studies import run_in_processes
@@ -13,6 +14,11 @@ from refti.studies import run_in_processes
 def process_of(job: int) -> int:
     """The process that does a job."""
     return os.getpid()
+
+
+def growth_allowed(job: int) -> int:
+    """By how much the process may grow before loky replaces it, and all is compiled again."""
+    return process_executor._MAX_MEMORY_LEAK_SIZE
 
 
 def end_process(job: int) -> None:
@@ -46,6 +52,10 @@ def test_jobs_in_order_are_shared_as_they_come():
     for process in {process for _, process in done}:
         own = [job for job, taken_by in done if taken_by == process]
         assert own == sorted(own)
+
+
+def test_processes_may_grow_by_what_jax_takes():
+    assert min(allowed for _, allowed in run_in_processes(growth_allowed, range(2), 2)) >= 1e9
 
 
 def test_an_error_of_a_job_is_raised_as_it_is():

@@ -195,7 +195,8 @@ class TestCommands:
         study, _ = alone
         shown = invoke("plan", study)
         assert shown.return_value == 2
-        assert "0 of 3 models to run, 1 cannot be made" in shown.output
+        assert shown.output.startswith("0 of 3 models to run, 1 cannot be made")  # the answer first
+        assert max(map(len, shown.output.splitlines())) <= 80
         planned = json.loads(invoke("plan", study, "--json").stdout)["models"]
         assert [model["is_done"] for model in planned] == [True, True, False]
         assert planned[0]["parameters"] == 1

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 @click.group(short_help="Test on many runs whether errors and verdicts are right.")
 def calibrate() -> None:
-    """Replicated runs that show whether errors and verdicts are right.
+    """Test on many runs whether errors and verdicts are right.
 
-    With --output each finished run is kept in a file of JSON lines, and a study that was
-    interrupted goes on where it stopped. Exit codes: 0 passed, 1 not passed, 2 bad input, 3 stopped
-    early.
+    With --output, each finished run is kept in a file of JSON lines, and a study that was
+    interrupted continues where it stopped. Exit codes: 0 passed, 1 not passed, 2 bad input,
+    3 stopped early.
 
     \b
     Examples:
@@ -119,8 +119,7 @@ def coverage(
 ) -> int:
     """Repeat targets under many seeds; --quick takes 10 of the seeds.
 
-    --hard takes eight hard targets, or judges those named as hard ones: by the variance and the
-    mean of z.
+    --hard takes eight hard targets, and judges targets by the variance and the mean of z.
 
     \b
     Examples:
@@ -163,7 +162,7 @@ def choice(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Calibrate model probabilities on simulated data sets; --quick takes 150 of them.
+    """Test model probabilities on simulated data sets; --quick takes 150 of them.
 
     \b
     Example:
@@ -215,7 +214,7 @@ def modes(
 @click.option("--quick", is_flag=True, help="A small version of the study.")
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def search(seeds: int, quick: bool, as_json: bool) -> int:
-    """Search alone for a second mode; --quick takes 40 of the seeds and few mixtures.
+    """Search for a second mode, without sampling; --quick takes 40 of the seeds and few mixtures.
 
     \b
     Example:
@@ -232,7 +231,7 @@ def search(seeds: int, quick: bool, as_json: bool) -> int:
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path, exists=True))
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def checks(files: tuple[Path, ...], as_json: bool) -> int:
-    """Count how often each check fired in FILES that studies left in their --output.
+    """Count how often each check failed, in FILES that studies wrote to their --output.
 
     \b
     Example:

@@ -25,9 +25,9 @@ MARKS = {State.WORKS: ("ok", "green"), State.MISSING: ("--", "yellow"), State.BR
 def doctor(quick: bool, clear_cache: bool, as_json: bool, quiet: bool) -> int:
     """Say what is installed and what works, and what to do about what does not.
 
-    The extras are tried: a Stan program of two lines is compiled, a PyMC model evaluated, a figure
-    drawn, a Dask worker started. That takes up to a minute the first time; --quick leaves the
-    compilers alone. Exit codes: 0 all that is installed works, 1 something does not.
+    The extras are tried out: a Stan program of two lines is compiled, a PyMC model evaluated, a
+    figure drawn, a Dask worker started. That takes up to a minute the first time; --quick compiles
+    nothing. Exit codes: 0 everything installed works, 1 something does not.
 
     \b
     Examples:

@@ -19,8 +19,8 @@ FILES = ("study.toml", "model.py")
 def init(folder: Path, as_json: bool) -> int:
     """Write a commented study.toml and an example model to start from.
 
-    They go into FOLDER, this one if it is not given. Files that are there already are never
-    written over.
+    They go into FOLDER, or the current folder if it is not given. Existing files are never
+    overwritten.
 
     \b
     Examples:

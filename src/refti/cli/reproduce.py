@@ -58,10 +58,10 @@ def reproduce(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Run an example of the paper: its tables and figures, ours beside the printed ones.
+    """Repeat an example of the paper: its tables and figures, beside the printed numbers.
 
-    Tables are printed and written as CSV, figures as SVG and PNG, both into one HTML report a
-    folder. A command that was interrupted goes on where it stopped.
+    Tables are printed and written as CSV, figures as SVG and PNG, and both go into an HTML report.
+    A command that was interrupted continues where it stopped.
 
     \b
     Examples:

@@ -62,12 +62,12 @@ def run(
     """Estimate the evidence of one or more models, and compare them.
 
     A target is a Stan program, or a Python file and a name in it: a refti.Model, or a function
-    without arguments that returns one. With several targets each is kept in a folder of --store
-    by its name; a Stan program that is given with several data sets is named by the data. Several
-    models get a seed each, made from --seed and the model's name.
+    without arguments that returns one. Each of several targets is kept in its own folder of
+    --store, by its name, and gets its own seed, made from --seed and its name. A Stan program
+    that is run with several data sets is named after the data.
 
-    A study.toml names models, data and settings of its own; its models run side by side, and a
-    study that was stopped goes on where it was.
+    A study.toml names its own models, data and settings; its models run side by side, and a
+    study that was stopped continues where it stopped.
 
     \b
     Examples:

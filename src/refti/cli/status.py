@@ -22,8 +22,7 @@ from refti.run.store.status import FINISHED, Status, find_runs, read_status
 def status(runs: tuple[Path, ...], as_json: bool) -> int:
     """Say how far runs are: finished, running, or cut short, and the estimate so far.
 
-    RUN is a directory that --store wrote to, or one that holds several of them. No model is
-    loaded.
+    RUN is a folder that --store wrote to, or one that holds several of these. No model is loaded.
 
     \b
     Example:

@@ -138,7 +138,7 @@ def _print_study(done: StudyResult) -> None:
 def plan(study: Path, executor: str | int | None, workers: int | None, as_json: bool) -> int:
     """Print the models of a study.toml and what they may cost, without running them.
 
-    Models are made, and Stan programs compiled; nothing is sampled.
+    Models are loaded and Stan programs compiled, but nothing is sampled.
 
     \b
     Example:
@@ -153,7 +153,7 @@ def plan(study: Path, executor: str | int | None, workers: int | None, as_json: 
     if as_json:
         print_json({"models": [asdict(model) for model in planned]})
     else:
-        click.echo(plan_text(planned, workers or cores()))
+        click.echo(plan_text(planned, workers or cores(), terminal_width(sys.stdout)))
     return BAD_INPUT if any(model.fault for model in planned) else TRUSTED
 
 

@@ -27,10 +27,10 @@ from refti.errors import SettingsError
 def verify(
     run: Path, recompute: int, model: str | None, data: str | None, seed: int, as_json: bool
 ) -> int:
-    """Hash every file of a run, and compute some of its blocks again.
+    """Check that the files of a run are intact, and compute some of its blocks again.
 
-    The exit code is 0 if all is as it was, and 1 otherwise. The model is never taken from the
-    run's directory, whose files are data: it is named here.
+    The exit code is 0 if everything is as it was written, and 1 otherwise. The model is never
+    read from the run's folder; name it with --model.
 
     \b
     Examples:

@@ -26,11 +26,11 @@ from refti.errors import SettingsError
 @click.option("--data", help="The data of a Stan program.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object per model.")
 def worker(run: Path, shard: str, model: str | None, data: str | None, as_json: bool) -> int:
-    """Work on a study's folder (or study.toml), a share of its models first, then what is left.
+    """Work on the models of a study: first on a share of them, then on what is left.
 
-    Any number of workers may share a folder, on any machines that see it; none opens a port. On the
-    folder of a single run, with --model, a worker computes blocks of it beside the process that
-    leads it, or leads it where there is none.
+    RUN is the folder of a study, or its study.toml. Any number of workers may share a folder, on
+    any machines that see it; none opens a port. If RUN is the folder of a single run, with --model,
+    the worker helps the process that leads the run, or leads it if there is none.
 
     \b
     Examples:

@@ -35,37 +35,37 @@ PriorDraws = Callable[[int, int], np.ndarray]
 
 
 class Model:
-    """A density whose integral is wanted, over unconstrained x in R^dim.
+    """A density to be integrated, over unconstrained x in R^dim.
 
-    Give either the log density of a vector (`dim=`), or of named parameters with supports, in
-    which case the function takes one dictionary, or keyword arguments named as the parameters.
-    Give `log_prior` and `log_likelihood` instead of `log_density` to keep the two apart. The
-    Jacobians of the supports are added here; the user's functions speak of the parameters.
+    Give the log density of a vector (`dim=`), or of named parameters with supports; then the
+    function takes one dictionary, or keyword arguments with the names of the parameters. Give
+    `log_prior` and `log_likelihood` instead of `log_density` to keep the two separate. The
+    Jacobians of the supports are added here; your functions work with the parameters themselves.
 
-    Each function is run through JAX twice, here, and never again: what it read from outside is
-    fixed from then on, and all faults of the function are told before any sampling. The second run
-    shows whether it draws random numbers, which JAX would fix too.
+    Each function is traced by JAX twice, here, and never again: whatever it reads from outside is
+    fixed from then on, and all faults of the function are reported before any sampling. The second
+    trace shows whether it draws random numbers, which JAX would fix too.
 
     Attributes:
         space: the parameters by name and the map from unconstrained coordinates to them.
         density: the density of unconstrained coordinates, Jacobian included.
-        prior: the prior's factor with the Jacobian, or None where it was not split off.
+        prior: the prior's factor with the Jacobian, or None if it is not given separately.
         start: unconstrained coordinates where the search for the posterior begins.
-        source: what the model was written in and how it is evaluated, in words.
-        rejections: a function that tells which points the model's own code rejected so far.
+        source: what the model is written in and how it is evaluated, in words.
+        rejections: a function that says which points the model's own code has rejected so far.
         limits: what else decides where the density is zero, by name.
         recipe: how another process can make the model; None if it cannot.
         no_recipe: why it cannot, in words.
         origin: what the model was made from, such as the names and sha256 of a program and its
-            data, as values that JSON can hold; None where nothing but the density is known.
-        notes: sentences that a reader of the evidence has to know of the model.
-        quantities: what is known of draws and data beside the parameters, for the result.
-        operations: about how many operations on numbers an evaluation takes, where its maker knows
-            what the program of the density does not show; None elsewhere.
-        prior_parts: why the prior integrates to one by the way it is made, in words; empty where
-            that is not known.
-        prior_draws: a function of a number and a seed to exact draws of the prior, x[n, dim], by
-            the model's own language; None where it has none.
+            data, as values that JSON can hold; None if nothing but the density is known.
+        notes: sentences that a reader of the evidence must know about the model.
+        quantities: what is known of draws and data besides the parameters, for the result.
+        operations: roughly how many operations an evaluation takes, if the density's program does
+            not show it but its maker knows; otherwise None.
+        prior_parts: why the prior integrates to one by construction, in words; empty if that is
+            not known.
+        prior_draws: a function of a number and a seed that makes exact draws of the prior,
+            x[n, dim], in the model's own language; None if there is none.
     """
 
     space: Space

@@ -24,9 +24,9 @@ def run_study(
 ) -> StudyResult:
     """Runs the models that a study.toml names, ranks them, and writes the report it asks for.
 
-    Models that are done in the study's folder are not run again; one that fails does not stop the
-    others. Every model draws its random numbers from the study's seed and its own name: the errors
-    of two models are independent, and where and in which order they run changes no bit.
+    Models that are finished in the study's folder are not run again; one that fails does not stop
+    the others. Every model draws its random numbers from the study's seed and its own name, so the
+    errors of two models are independent, and where and in which order they run changes no bit.
 
     Args:
         path: the study.toml, or the folder of a study.
@@ -38,8 +38,8 @@ def run_study(
             with the state of each model by name; nothing is shown if not given.
 
     Raises:
-        SettingsError: the file is no study, or its report could not be written; before anything
-            is run.
+        SettingsError: the file is not a study, or its report could not be written; raised before
+            anything is run.
     """
     _require_report(Path(path))
     done = run_models(path, executor=executor, workers=workers, progress=progress)

@@ -37,18 +37,18 @@ def compare(
 ) -> Comparison:
     """Returns the models ranked by evidence, with Bayes factors and posterior probabilities.
 
-    The ranking follows the evidence and not the probability, so it does not depend on `prior`.
-    A model whose log z or error is not finite is shown last and left out of the probabilities,
-    so that one failed model does not take the others with it.
+    The ranking depends on the evidence and not on the probability, so it does not depend on
+    `prior`. A model whose log z or error is not finite is shown last and left out of the
+    probabilities, so that one failed model does not spoil the comparison of the others.
 
     Args:
-        results: What `refti.evidence` returned, under the name each model is to have.
-        prior: Prior weight of every model; need not sum to one. Equal weights by default.
-        different_data: Whether results of different data are ranked all the same. Evidences of
-            different data say nothing about which model is better.
+        results: what `refti.evidence` returned, by the name of each model.
+        prior: prior weight of every model; they need not sum to one. Equal weights by default.
+        different_data: whether to rank results even if their data differ. Evidences of different
+            data say nothing about which model is better.
 
     Raises:
-        CompareError: `results` or `prior` cannot be used, or are of different data.
+        CompareError: `results` or `prior` cannot be used, or the results are of different data.
     """
     _require_results(results)
     if not different_data:

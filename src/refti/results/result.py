@@ -39,12 +39,12 @@ class Result:
         posterior: draws of the posterior, by the user's names, constrained.
         cost: evaluations and seconds.
         settings: what was asked for, as plain values.
-        found: what the run found and chose by itself, as plain values.
-        rungs: what became of every rung.
-        groups: what is known of the draws beside the posterior, by ArviZ's names: sample_stats,
-            log_likelihood and observed_data where the model's language tells them.
-        reference: draws of the reference, by the user's names, for figures; none where the path
-            starts from a density that cannot be drawn exactly.
+        found: what the run found and chose, as plain values.
+        rungs: a summary of every rung.
+        groups: what is known besides the posterior, by ArviZ's names: sample_stats, and
+            log_likelihood and observed_data if the model's language gives them.
+        reference: draws of the reference, by the user's names, for figures; none if the path
+            starts from a density that cannot be sampled exactly.
     """
 
     value: float
@@ -70,7 +70,7 @@ class Result:
 
     @property
     def verdict(self) -> Verdict:
-        """What is to be thought of it: trusted, or in which of three ways it is not."""
+        """The verdict: trusted, or in which of three ways it is not."""
         return verdict_of(self.checks)
 
     def interval(self, level: float = 0.95) -> tuple[float, float]:

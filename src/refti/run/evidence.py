@@ -76,10 +76,9 @@ def evidence(
         args: the arguments of a NumPyro function, such as the data: a tuple, or a dictionary by
             name.
         reference: where the path starts. "auto" fits several families and takes the one that
-            is nearest to the posterior. Or give a Reference; a list (telescopic path)
-            that continues
-            with orders of Taylor expansion at the mode (4, 6, 8, 10) or with other models; or
-            a family by its name:
+            is nearest to the posterior. Or give a Reference; a list (telescopic path) that
+            continues with orders of Taylor expansion at the mode (4, 6, 8, 10) or with other
+            models; or a family by its name:
             {families}
         path: "referenced", or "power" for power posteriors (from the prior).
         ladder: values of lambda from 0 to 1, the same for every leg; placed where they are

@@ -47,4 +47,7 @@ def share_uphill(width: float, dim: int) -> float:
 def wanderers_for(width: float, dim: int, found_with: float) -> float:
     """How many wanderers find a mode of such a width with that probability; may be infinite."""
     share = share_uphill(width, dim)
-    return float(np.log1p(-found_with) / np.log1p(-share)) if share > 0 else np.inf
+    if share <= 0:
+        return np.inf
+    with np.errstate(over="ignore"):  # so many that they are no number
+        return float(np.log1p(-found_with) / np.log1p(-share))

@@ -10,13 +10,16 @@ from concurrent.futures.process import BrokenProcessPool
 from typing import TypeVar
 
 from refti.errors import SamplingError
+from refti.executors.cores import ONE_THREAD
+from refti.executors.tuning import TUNING
 from refti.interruption import end_if_asked
 
 Job = TypeVar("Job")
 Made = TypeVar("Made")
 
-# Processes share the processors already, so their linear algebra has one thread each.
-ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
+# Processes share the processors already, so their linear algebra has one thread each. They may grow
+# by what JAX needs: a process that loky replaces for its size has to compile everything again.
+ENVIRONMENT = {**ONE_THREAD, "LOKY_MAX_MEMORY_LEAK_SIZE": str(TUNING.growth_bytes)}
 SECONDS_BETWEEN_CALLS = 5.0
 SECONDS_BETWEEN_LOOKS = 0.25  # at whether the study was asked to end
 
@@ -49,7 +52,8 @@ def run_in_processes(
 
     left = deque(jobs)
     processes = [
-        ProcessPoolExecutor(1, timeout=None, env=ONE_THREAD) for _ in range(min(workers, len(jobs)))
+        ProcessPoolExecutor(1, timeout=None, env=ENVIRONMENT)
+        for _ in range(min(workers, len(jobs)))
     ]
     running: dict[Future[Made], tuple[int, Job]] = {}
 

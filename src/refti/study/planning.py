@@ -8,7 +8,7 @@ from typing import Any
 
 from refti.executors.supervisor import Supervisor
 from refti.executors.task import Outcome, Task
-from refti.results.text import printable, table
+from refti.results.text import fitted_table, printable, wrapped
 from refti.study.folder import read_manifest, receipt_of
 from refti.study.model_task import look_at
 from refti.study.read import Study, read_study
@@ -58,8 +58,8 @@ def _planned(spec: dict[str, Any], study: Study, outcome: Outcome) -> PlannedMod
     return PlannedModel(spec["name"], spec["folder"], is_done, **seen)
 
 
-def plan_text(plan: list[PlannedModel], workers: int) -> str:
-    """The plan as a table, and what is left to do in all."""
+def plan_text(plan: list[PlannedModel], workers: int, width: int) -> str:
+    """The plan as a table that fits a width, after what is left to do in all."""
     rows = [
         (
             printable(model.name),
@@ -78,8 +78,9 @@ def plan_text(plan: list[PlannedModel], workers: int) -> str:
     summary = (
         f"{len(left)} of {len(plan)} models to run"
         + (f", {bad} cannot be made" if bad else "")
-        + f": very roughly {sum(left):,.0f} s of one core, {wall:,.0f} s with {workers} workers. "
-        "Hard shapes and small errors cost many times that."
+        + f": very roughly {sum(left):,.0f} s on one core, {wall:,.0f} s with {workers} workers. "
+        "Hard shapes and small errors cost many times as much."
     )
     faults = [f"{printable(model.name)}: {model.fault}" for model in plan if model.fault]
-    return "\n".join([*table(header, rows, words=(0, 4, 5)), "", *faults, summary])
+    told = [line for text in (summary, *faults) for line in wrapped(text, width)]
+    return "\n".join([*told, "", *fitted_table(header, rows, width, words=(0, 4, 5), spare=(5, 2))])

@@ -27,15 +27,15 @@ from refti.study.tuning import TUNING
 
 @dataclass(frozen=True)
 class StudyResult:
-    """What came of a study.
+    """The outcome of a study.
 
     Attributes:
         store: the folder that keeps it.
-        receipts: of the models that are done, by name: log z, error, verdict, hash of all bits.
-        failed: why the others are not, by name.
+        receipts: for each finished model, by name: log z, error, verdict, hash of all bits.
+        failed: why the others failed, by name.
         folders: the folder of each model, by name.
         spread: what it cost to spread the models over the workers.
-        report: the file of the page that the study asks for, written once any model is done.
+        report: the file of the report that the study asks for, written once any model is done.
     """
 
     store: Path

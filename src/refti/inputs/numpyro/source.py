@@ -50,19 +50,19 @@ def from_numpyro(model: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Mod
     """The model of a NumPyro function called with these arguments.
 
     The latent sites are the parameters, mapped from unconstrained space by NumPyro's own
-    transforms. Their log probabilities and the Jacobians are the prior, observed sites the
-    likelihood. A `numpyro.factor` may be anything; beside observed sites it counts as part of the
-    prior, so that the check that the prior integrates to one tries it too. In a model without
-    observed sites the factors are the likelihood. Scales, masks and reparametrisations by
-    handlers are respected; the Jacobian of a scaled site is not scaled. Discrete latent sites over
-    finitely many values are summed out, where the package funsor is installed.
+    transforms. Their log probabilities and the Jacobians are the prior; observed sites are the
+    likelihood. A `numpyro.factor` may be anything: if there are observed sites it counts as part of
+    the prior, so that the check that the prior integrates to one covers it too; in a model without
+    observed sites the factors are the likelihood. Scales, masks and reparametrisations by handlers
+    are respected; the Jacobian of a scaled site is not scaled. Discrete latent sites over finitely
+    many values are summed out if the package funsor is installed.
 
-    The function is run here, and never again: what it read from outside is fixed from then on.
+    The function is run here and never again: whatever it reads from outside is fixed from then on.
 
     Args:
         model: a function of NumPyro statements, or one wrapped by NumPyro's handlers.
         *args: its arguments, such as the data.
-        **kwargs: those given by name.
+        **kwargs: its arguments given by name.
     """
     call = _check_call(model, args, kwargs)
     with jax.enable_x64(True):

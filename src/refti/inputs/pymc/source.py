@@ -36,24 +36,24 @@ BACKENDS: tuple[Backend, ...] = ("jax", "numba", "pytensor")  # in the order the
 
 
 def from_pymc(model: Any, *, backend: Literal["auto", "jax", "numba"] = "auto") -> Model:
-    """The evidence problem of a PyMC model: its free variables, its data as they are now.
+    """The model of a PyMC model: its free variables, with its data as they are now.
 
     The prior is the density of the free variables with the Jacobians of PyMC's transforms. The
-    likelihood is that of the observed variables times the potentials, whatever those were meant
-    for: so the prior is one that integrates to one, which is checked, and power posteriors heat
-    the potentials with the data. Constants of priors that PyMC is known to have wrong (those of
-    LKJ priors, the share of an order) are put right, with a warning that says so. Discrete free
-    variables over finitely many values are summed out, where pymc-extras is installed.
+    likelihood is that of the observed variables times all potentials, whatever these were meant
+    for: so the prior integrates to one, which is checked, and power posteriors temper the
+    potentials together with the data. Constants of priors that PyMC is known to get wrong (those of
+    LKJ priors, the share of an order) are corrected, with a warning. Discrete free variables over
+    finitely many values are summed out if pymc-extras is installed.
 
     Before it is returned, the model is compared with PyMC's own values and their differences at a
-    few points. What was chosen, and why, is told in the result's `source`.
+    few points. The model's `source` says what was chosen, and why.
 
     Args:
         model: the pymc.Model. It is read and not changed.
-        backend: "jax" where JAX has every operation of the model, "numba" where it has not.
-            "auto" takes JAX, and Numba where JAX fails or gives other values or gradients than
-            PyMC does; where Numba fails too it takes PyTensor's own, which is slow, and where there
-            is no gradient, as of a black-box Op, the values alone.
+        backend: "jax" if JAX has every operation of the model, "numba" otherwise. "auto" takes JAX,
+            or Numba if JAX fails or its values or gradients differ from PyMC's; if Numba fails too
+            it takes PyTensor's own evaluation, which is slow; and if there is no gradient, as with
+            a black-box Op, the values alone.
     """
     if backend not in ("auto", "jax", "numba"):
         raise ModelError(f'backend= must be "auto", "jax" or "numba"; got {backend!r}.')

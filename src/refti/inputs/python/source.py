@@ -48,25 +48,25 @@ def from_callable(
 ) -> Model:
     """The model of any Python function, such as one that calls another program.
 
-    As for `refti.Model` the function takes a vector (`dim=`), or named parameters with supports
-    as one dictionary or by keyword, and the Jacobians of the supports are added. It gets NumPy
-    numbers and returns one; the same for the same. Where it raises the density counts as zero,
-    and the result tells how often.
+    As in `refti.Model`, the function takes a vector (`dim=`), or named parameters with supports as
+    one dictionary or by keyword, and the Jacobians of the supports are added. It gets NumPy numbers
+    and returns one number, always the same for the same input. Where it raises, the density counts
+    as zero, and the result says how often that happened.
 
     Args:
         log_density: the function, or give `log_prior` and `log_likelihood`.
         parameters: supports by name.
         dim: the length of the vector, for a function of a vector.
-        log_prior: the log density of the prior; where it is -inf the likelihood is not asked.
+        log_prior: the log density of the prior; where it is -inf the likelihood is not called.
         log_likelihood: the log likelihood.
         start: parameter values at which to begin.
         vectorized: whether the function takes arrays with a leading axis of points, and returns
             one number for each.
-        processes: in how many processes it is called; 1 is here, where a function that crashes or
-            hangs takes all with it. If not given, in one beside where a call takes less than a
-            millisecond, and in one for each core otherwise.
-        executor: what calls it instead, such as a Dask Client or its address, or anything else
-            that `refti.evidence` takes: points are dealt out to its workers.
+        processes: the number of processes in which it is called; 1 is this process, and a function
+            that crashes or hangs takes it down. If not given, one other process if a call takes
+            less than a millisecond, and otherwise one for each core.
+        executor: what calls the function instead, such as a Dask Client or its address, or anything
+            else that `refti.evidence` takes: points are distributed over its workers.
     """
     given = require_functions(
         {"log_density": log_density, "log_prior": log_prior, "log_likelihood": log_likelihood}

@@ -56,10 +56,10 @@ def from_stan(
 
     The density is the program's own on the unconstrained scale, with the Jacobians of its
     transforms and with every constant: `y ~ normal(mu, sigma)` counts in full, exactly as
-    `target += normal_lpdf(y | mu, sigma)` does. It is the priors' business to be normalised: a
-    bound on a parameter that its distribution does not know of needs a truncation,
-    `tau ~ normal(0, 1) T[0, ];`, or a half-normal lacks its factor 2. Where the text of the
-    program tells by how much, the result has a note of it.
+    `target += normal_lpdf(y | mu, sigma)` does. Priors must be normalised in the program: a bound
+    on a parameter that its distribution does not know of needs a truncation,
+    `tau ~ normal(0, 1) T[0, ];`, or a half-normal lacks its factor 2. Where the text of the program
+    shows how much is missing, the result has a note that says so.
 
     Programs are compiled once and kept in the user's cache (REFTI_CACHE names another folder).
 
@@ -67,23 +67,24 @@ def from_stan(
         program: the path of the program, or its text.
         data: a dictionary, or the path of a JSON file or of an R dump.
         prior: a second program with the same parameters whose density is the prior alone, for
-            power posteriors; it is seen to integrate to one. Not needed where the program's own
-            prior can be had by `split_prior`.
-        check_prior: whether a program is refused in which a parameter has no prior. Where the text
-            does not tell that every prior integrates to one, the program is compiled with a switch
-            for its likelihood, and its prior is seen to do so by a run of its own. Not done where
-            `prior` is given.
-        split_prior: whether the prior is wanted by itself, for power posteriors: the statements
-            whose left sides are made of data are the likelihood, and the program is compiled with a
-            switch for them. The prior is what is left, divided by what is known of its integral.
-        uniform_priors: what becomes of parameters between two bounds that no statement speaks of:
-            "keep" counts them as the program does, a density of 1, and says in a note how far from
-            one its integral is; "normalise" divides by that.
-        modernise: whether a program in the syntax of Stan before 2.33 (`real y[N]`) is converted.
-        solver_limit: how often one density may ask for the right-hand sides of its differential
-            equations before it is stopped and counts as rejected. Far from the data solvers crawl,
-            for minutes by Stan's own limit of a million steps from one time to the next. A result
-            whose path meets this limit is not trusted. BridgeStan's libraries have only Stan's own.
+            power posteriors; refti checks that it integrates to one. Not needed if `split_prior`
+            can separate the program's own prior.
+        check_prior: whether to refuse a program in which a parameter has no prior. If the text does
+            not show that every prior integrates to one, the program is compiled with a switch that
+            turns its likelihood off, and a separate run integrates its prior. Not done if `prior`
+            is given.
+        split_prior: whether to separate the prior, for power posteriors: statements with data on
+            their left sides are the likelihood, and the program is compiled with a switch for them.
+            The prior is the rest, divided by what is known of its integral.
+        uniform_priors: what to do with parameters between two bounds that have no statement:
+            "keep" counts them as the program does, with a density of 1, and a note says how far
+            its integral is from one; "normalise" divides by that integral.
+        modernise: whether to convert a program in the syntax of Stan before 2.33 (`real y[N]`).
+        solver_limit: how often one density may evaluate the right-hand sides of its differential
+            equations before it is stopped and counts as rejected. Far from the data, solvers can
+            take minutes, with Stan's own limit of a million steps from one time to the next. A
+            result whose path reaches this limit is not trusted. BridgeStan's libraries have only
+            Stan's own limit.
         progress: as in `evidence`.
     """
     flags = {"check_prior": check_prior, "split_prior": split_prior, "modernise": modernise}
