@@ -57,7 +57,8 @@ class Orbits:
     def complete(self, evaluate: ValueAndGradient, known: KnownPeaks) -> KnownPeaks:
         """The peaks with all images of those that hold mass, where components may be renumbered."""
         telling = known.with_mass(TUNING.telling_log_share)
-        if self.space is None or not known.is_curved[telling].all():
+        telling = telling[known.is_curved[telling]]  # of the others no spreads are known
+        if self.space is None or len(telling) == 0:
             return known
         density = self.density or evaluate
         if self.flips is None:
@@ -73,7 +74,8 @@ class Orbits:
             if int(peak) not in self._whole:
                 known = self._with_images(evaluate, known, int(peak))
         # Whatever came to be one of those that are known tells no more of other symmetries.
-        self._tried_at = len(self.first_ones(known.with_mass(TUNING.telling_log_share)))
+        telling = known.with_mass(TUNING.telling_log_share)
+        self._tried_at = len(self.first_ones(telling[known.is_curved[telling]]))
         return known
 
     def _flips_by_name(
