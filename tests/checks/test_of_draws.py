@@ -131,6 +131,31 @@ def test_more_draws_mend_what_is_noise_and_not_what_is_wrong():
     assert not any(check.ok or check.mended_by_draws for check in found)
 
 
+def to_a_wide_normal() -> Draws:
+    """The leg from a standard normal to one three times as wide: its weights have no variance."""
+    x = np.random.default_rng(3).normal(scale=[[[1.0]], [[3.0]]], size=(2, CHAINS, DRAWS))
+    return Draws(np.array([0.0, 1.0]), x**2 * 4 / 9)
+
+
+@pytest.mark.parametrize(
+    ("leg", "forward", "back", "ok"),
+    [
+        (to_a_wide_normal(), -0.5, 0.0, True),  # as such weights are: too low, and too sure of it
+        (to_a_wide_normal(), 0.5, 0.0, False),
+        (to_a_wide_normal(), -0.5, -0.5, False),
+        (shifted_normals(11), -0.5, 0.0, False),
+    ],
+)
+def test_stepping_stones_with_heavy_tails_are_compared_on_the_way_back(
+    leg: Draws, forward: float, back: float, *, ok: bool
+):
+    values = {"mbar": 0.0, "ti": 0.0, "stepping_stone": forward, "stepping_stone_reverse": back}
+    estimates = {name: Estimate(value, 0.05) for name, value in values.items()}
+    agreement, _ = check_estimates(estimates, "mbar", 0.1, [leg])
+    assert agreement.name == "agreement"
+    assert agreement.ok == ok
+
+
 class TestPositions:
     """Whether chains of the posterior are in the same places."""
 

@@ -19,6 +19,7 @@ from refti.search.known_peaks import KnownPeaks
 from refti.search.modes import find_modes
 from refti.search.orbits import Orbits
 from refti.search.relabelling import find_relabelling
+from refti.search.rotations import find_rotations
 from refti.search.sign_flips import flips_by_name
 
 pytestmark = pytest.mark.usefixtures("x64")
@@ -217,3 +218,38 @@ def test_the_image_of_a_mode_by_its_sign_is_added_without_a_climb_to_it():
     top = KnownPeaks(np.zeros((1, 3)), np.zeros(1), np.eye(3)[None], np.full(1, True), np.arange(1))
     assert len(alone.complete(evaluated(lone), top)) == 1
     assert alone.sentence == ""
+
+
+def loadings(lean: float = 0.0) -> refti.Model:
+    """The covariance of four columns by two factors, whose loadings may be rotated."""
+    scatter = 20 * (np.eye(4) + np.outer([2, 1, 1, 0], [2, 1, 1, 0.0]))
+
+    def log_density(w: Any, noise: Any) -> Any:
+        covariance = w @ w.T + noise**2 * jnp.eye(4)
+        fit = 10 * jnp.linalg.slogdet(covariance)[1]
+        fit += 0.5 * jnp.trace(jnp.linalg.solve(covariance, scatter))
+        return norm.logpdf(w).sum() - noise - fit + lean * w[0, 0] ** 2
+
+    return refti.Model(log_density, {"w": refti.real(shape=(4, 2)), "noise": refti.positive()})
+
+
+@pytest.mark.parametrize("lean", [0.0, 0.01])
+def test_factors_that_may_be_rotated_are_told(lean: float):
+    model = loadings(lean)
+    said = find_rotations(model.space, evaluated(model), some_points(model))
+    assert ("the 2 components of w are rotated" in said) == (lean == 0)
+
+
+def test_signs_of_cusps_are_looked_for_in_the_density_itself():
+    """Rounded off, a density with cusps is the same under its symmetries only nearly."""
+
+    def log_density(x: Any) -> Any:
+        return -jnp.abs(jnp.abs(x) - 3.0).sum() - jnp.abs(x[0] - x[1])
+
+    model, rng = refti.Model(log_density, dim=2), np.random.default_rng(4)
+    starts = 3 + 0.1 * rng.normal(size=(8, 2))
+    found = find_modes(evaluated(model), starts, rng, evaluations=2000, space=model.space)
+    assert found.are_separate
+    assert found.searched is not None
+    assert "2 choices of signs of x" in found.searched.sentence
+    assert {tuple(np.sign(x).tolist()) for x in found.peaks} >= {(1.0, 1.0), (-1.0, -1.0)}

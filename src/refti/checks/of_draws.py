@@ -131,11 +131,21 @@ def _check_tails(legs: Sequence[Draws]) -> list[Check]:
 
 
 def check_estimates(
-    estimates: Mapping[str, Estimate], chosen: str, target_error: float
+    estimates: Mapping[str, Estimate],
+    chosen: str,
+    target_error: float,
+    legs: Sequence[Draws] = (),
 ) -> list[Check]:
-    """Agreement of the estimators, and whether the error asked for was reached."""
-    compared = [estimates[name] for name in ("ti", "stepping_stone")]
-    distance = max(_distance(estimates["mbar"], other) for other in compared)
+    """Agreement of the estimators of these legs, and whether the error asked for was reached.
+
+    Stepping stones whose weights have a heavy tail are likely too low, and their error, which sees
+    the draws alone, too small: where they are lower than MBAR, those on the way back are compared.
+    """
+    stones = _distance(estimates["mbar"], estimates["stepping_stone"])
+    too_low = estimates["stepping_stone"].value < estimates["mbar"].value
+    if stones > TUNING.most_distance and too_low and _have_heavy_tails(legs):
+        stones = _distance(estimates["mbar"], estimates["stepping_stone_reverse"])
+    distance = max(_distance(estimates["mbar"], estimates["ti"]), stones)
     return [
         at_most(
             "agreement",
@@ -153,6 +163,15 @@ def check_estimates(
             mended_by_draws=True,
         ),
     ]
+
+
+def _have_heavy_tails(legs: Sequence[Draws]) -> bool:
+    """Whether bare importance weights from any rung to the next have a tail without a variance."""
+    return any(
+        pareto_shape(step * delta) > TUNING.most_tail_shape
+        for leg in legs
+        for step, delta in zip(np.diff(leg.lambdas), leg.delta[:-1], strict=True)
+    )
 
 
 def check_share(shares: Sequence[SupportShare]) -> list[Check]:

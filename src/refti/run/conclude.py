@@ -39,7 +39,7 @@ def conclude(
     checks = (
         *check_legs(legs, divergences, [sample.exchanges for sample in samples]),
         check_positions(samples[-1].end_points, jumps=jumps),
-        *check_estimates(estimates, settings.estimator, settings.target_error),
+        *check_estimates(estimates, settings.estimator, settings.target_error, legs),
         *check_share([*starts, *ends]),
     )
     return Conclusion(samples, estimates, checks)

@@ -55,7 +55,7 @@ def find_modes(
     mode = find_any_mode(evaluate, starts[0])
     if mode.factor() is None:
         most = max(evaluations, narrow_evaluations)
-        return _find_modes_rounded(evaluate, mode, starts, rng, most)
+        return _find_modes_rounded(evaluate, mode, starts, space, rng, most)
     return _find_modes_about(
         mode,
         evaluate,
@@ -81,12 +81,15 @@ def _find_modes_about(
     starts: np.ndarray,
     space: Space | None,
     look: Callable[[Ongoing, Counted], int],
+    symmetries_of: ValueAndGradient | None = None,
 ) -> Modes:
     """The peaks from a first mode with a curvature on; `look` goes on and tells what it took."""
     factor, counted = mode.factor(), Counted(evaluate)
     assert factor is not None
     is_small = len(mode.x) <= TUNING.curved_peaks
-    search = Ongoing(_only(mode, factor), orbits=Orbits(space if is_small else None))
+    search = Ongoing(
+        _only(mode, factor), orbits=Orbits(space if is_small else None, symmetries_of or evaluate)
+    )
     search.send_out(counted, start_anywhere(pick_near_starts(starts)))
     return _gather(evaluate, mode, search, starts, look(search, counted))
 
@@ -95,6 +98,7 @@ def _find_modes_rounded(
     evaluate: ValueAndGradient,
     mode: Mode | LargeMode,
     starts: np.ndarray,
+    space: Space | None,
     rng: np.random.Generator,
     evaluations: int,
 ) -> Modes:
@@ -116,8 +120,9 @@ def _find_modes_rounded(
         round_mode,
         rounded,
         starts,
-        None,
+        space,
         lambda search, counted: look_around(search, counted, mode.x, rng, evaluations=most),
+        symmetries_of=evaluate,
     )
     if found.searched is None:
         return alone

@@ -16,6 +16,7 @@ from refti.models.space import Space
 from refti.search.known_peaks import KnownPeaks, OneForAll
 from refti.search.new_peaks import with_top
 from refti.search.relabelling import Relabelling, find_relabelling
+from refti.search.rotations import find_rotations
 from refti.search.sign_flips import closed, flips_between, flips_by_name, no_flips
 from refti.search.tuning import TUNING
 
@@ -27,13 +28,18 @@ class Orbits:
     Attributes:
         space: the parameters of the density; None where nothing is known of them.
         relabelling: the renumberings that change nothing, once some were found.
+        density: the one in which symmetries are looked for, if not that which is searched: rounded
+            off it is the same under them only nearly.
         flips: the signs [flip, dim] of coordinates that change nothing; None before any was found.
+        turned: parameters whose components may be rotated into each other, in words.
         added: how many peaks were added as images of others.
     """
 
     space: Space | None = None
+    density: ValueAndGradient | None = None
     relabelling: Relabelling | None = None
     flips: np.ndarray | None = None
+    turned: str = ""
     added: int = 0
     _of: dict[int, int] = field(default_factory=dict)  # the first peak of the orbit, by peak
     _whole: set[int] = field(default_factory=set)  # peaks all of whose images are known
@@ -51,19 +57,25 @@ class Orbits:
     def complete(self, evaluate: ValueAndGradient, known: KnownPeaks) -> KnownPeaks:
         """The peaks with all images of those that hold mass, where components may be renumbered."""
         telling = known.with_mass(TUNING.telling_log_share)
-        if self.space is None or not known.is_curved[telling].all():
+        telling = telling[known.is_curved[telling]]  # of the others no spreads are known
+        if self.space is None or len(telling) == 0:
             return known
+        density = self.density or evaluate
         if self.flips is None:
-            self.flips = self._flips_by_name(evaluate, known, telling)
+            self.flips = self._flips_by_name(density, known, telling)
+            # What may be rotated may also be turned round, each of two components by itself.
+            if len(self.flips) >= 4:
+                self.turned = find_rotations(self.space, density, _beside(known, telling))
         if len(self.first_ones(telling)) > self._tried_at:
-            self._look_for_symmetries(evaluate, known, telling)
+            self._look_for_symmetries(density, known, telling)
         if self.relabelling is None and len(self.flips) == 1:
             return known
         for peak in telling:
             if int(peak) not in self._whole:
                 known = self._with_images(evaluate, known, int(peak))
         # Whatever came to be one of those that are known tells no more of other symmetries.
-        self._tried_at = len(self.first_ones(known.with_mass(TUNING.telling_log_share)))
+        telling = known.with_mass(TUNING.telling_log_share)
+        self._tried_at = len(self.first_ones(telling[known.is_curved[telling]]))
         return known
 
     def _flips_by_name(
@@ -141,7 +153,8 @@ class Orbits:
         if not said:
             return ""
         modes = f"{self.added} mode{' was' if self.added == 1 else 's were'}"
-        return f"{' and '.join(said)}, by which {modes} added to those met"
+        words = f"{' and '.join(said)}, by which {modes} added to those met"
+        return f"{words}; {self.turned}" if self.turned else words
 
 
 def _beside(known: KnownPeaks, peaks: np.ndarray) -> np.ndarray:
