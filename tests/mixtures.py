@@ -25,7 +25,7 @@ class Mixture:
         shares = np.exp(parts - value[:, None])
         return value, -np.einsum("nm,nmd->nd", shares, apart / self.scales)
 
-    def explore(self, mode: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    def explore(self, mode: np.ndarray, factor: np.ndarray, times: int = 1) -> np.ndarray:
         """Draws of about the density to the power 1 / T, whose peaks are wider by the root of T."""
         rng = np.random.default_rng(1)
         picks = rng.integers(len(self.means), size=24)

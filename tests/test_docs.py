@@ -50,17 +50,24 @@ print(json.dumps(told))
 """
 
 
-def blocks_of(page: Path) -> list[tuple[str, str]]:
-    """The blocks of a page, each with what it prints, or nothing."""
-    return BLOCK.findall(page.read_text(encoding="utf-8"))
+# Blocks of these pages that make runs take long and are left to the long tests; the others are not.
+DEAR = [ROOT / "docs" / "paper" / name for name in ("covid.md", "two_dimensions.md")]
+
+
+def blocks_of(page: Path, whole: bool = True) -> list[tuple[str, str]]:
+    """The blocks of a page, each with what it prints, or nothing; dear runs if it is whole."""
+    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+    return [one for one in blocks if whole or page not in DEAR or "refti.evidence(" not in one[0]]
 
 
 @cache
-def outputs() -> dict[str, list[str] | str]:
-    """What the blocks of every page print; of a page that fails, the traceback."""
+def outputs(whole: bool) -> dict[str, list[str] | str]:
+    """What the blocks of every page print, or all of dear ones; a traceback if one fails."""
+    pages = DEAR if whole else PAGES
+    codes = {page.name: [code for code, _ in blocks_of(page, whole)] for page in pages}
     done = subprocess.run(
         [sys.executable, "-c", RUN],
-        input=json.dumps({page.name: [code for code, _ in blocks_of(page)] for page in PAGES}),
+        input=json.dumps(codes),
         env={**os.environ, "XLA_FLAGS": ""},
         capture_output=True,
         text=True,
@@ -70,11 +77,26 @@ def outputs() -> dict[str, list[str] | str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_blocks_of_a_page_print_what_it_shows(page: Path):
+def test_the_blocks_of_a_page_are_found(page: Path):
     text, blocks = page.read_text(encoding="utf-8"), blocks_of(page)
     assert len(blocks) == text.count("```python") > 0
     assert sum(bool(shown) for _, shown in blocks) == len(re.findall(r"^prints$", text, re.M)) > 0
-    told = outputs()[page.name]
+
+
+@pytest.mark.parametrize(
+    ("page", "whole"),
+    [
+        *(pytest.param(page, False, id=page.stem) for page in PAGES),
+        *(
+            pytest.param(page, True, id=f"all of {page.stem}", marks=pytest.mark.long)
+            for page in DEAR
+        ),
+    ],
+)
+def test_the_blocks_of_a_page_print_what_it_shows(page: Path, whole: bool):
+    blocks = blocks_of(page, whole)
+    told = outputs(whole)[page.name]
+    assert blocks
     assert isinstance(told, list), told
     for (_, shown), printed in zip(blocks, told, strict=True):
         assert not shown or same(printed, shown), printed

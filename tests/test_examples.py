@@ -13,7 +13,8 @@ MODELS = Path(__file__).parents[1] / "examples" / "radiata" / "models.py"
 
 
 @pytest.mark.parametrize(
-    "source", ["stan", "numpyro", pytest.param("pymc", marks=pytest.mark.long), "python"]
+    "source",  # tests/inputs has evidences of radiata models from NumPyro, and of Python functions
+    ["stan", *(pytest.param(one, marks=pytest.mark.long) for one in ("numpyro", "pymc", "python"))],
 )
 def test_both_radiata_models_from_every_source(source: str):
     targets = [f"{MODELS}:{source}_{name}" for name in EXACT_LOG_Z]

@@ -11,6 +11,7 @@ SEEDS = range(12)
 SETTINGS = {"ladder": refti.power(5), "warmup": 200, "kept": 200, "search": "quick"}
 
 
+@pytest.mark.long  # tests/run/test_rounds.py has twelve seeds of one target
 @pytest.mark.parametrize("name", ["log_gamma"])  # `refti calibrate coverage` takes many more
 def test_errors_are_the_spread_of_whole_runs(name: str):
     """The sum of z squared over seeds is chi-squared; two-sided false-alarm rate 1e-4 each."""

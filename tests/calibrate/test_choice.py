@@ -93,9 +93,9 @@ class TestChoice:
             assert data.log_z[index] == pytest.approx(exact.logpdf(data.responses), abs=1e-9)
 
     def test_data_sets_share_one_program(self):
-        jobs = choice.jobs(3, TINY)[:3]
+        jobs = choice.jobs(2, TINY)[:2]
         runs = [run_job(job, choice.target) for job in jobs]
-        assert [run.programs for run in runs[1:]] == [0, 0]
-        assert len({run.truth for run in runs}) == 3
+        assert runs[1].programs == 0
+        assert runs[0].truth != runs[1].truth
         # A Gaussian posterior: even a tiny run is within a few of its errors.
         assert max(abs(run.log_z - run.truth) for run in runs) < 0.2

@@ -81,6 +81,7 @@ class TestReplicate:
         with pytest.raises(refti.SettingsError):
             replicate([Job("study", "gaussian", 0, settings={"kept": -1})])
 
+    @pytest.mark.long  # tests/studies has jobs in processes
     def test_processes_give_what_one_process_gives(self, tmp_path: Path):
         jobs = [Job("study", "beta_on_2_5", seed, settings=TINY) for seed in range(2)]
         here = replicate(jobs)

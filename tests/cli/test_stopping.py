@@ -53,7 +53,9 @@ def run(folder: Path, number: signal.Signals, *arguments: str) -> subprocess.Com
 class TestProcess:
     """A real process that gets a real signal."""
 
-    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    @pytest.mark.parametrize(
+        "number", [pytest.param(signal.SIGINT, marks=pytest.mark.long), signal.SIGTERM]
+    )
     def test_while_a_model_is_loaded(self, tmp_path: Path, number: signal.Signals):
         done = run(tmp_path, number, "models.py:never", "--json")
         assert done.returncode == 3

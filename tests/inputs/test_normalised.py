@@ -67,6 +67,7 @@ def test_a_distribution_of_numpyro_integrates_to_one(name: str):
     assert integral(values, support) == pytest.approx(1.0, abs=tolerance)
 
 
+@pytest.mark.long
 def test_distributions_of_numpyro_in_two_dimensions_integrate_to_one():
     share = np.stack([UNIT[0], 1 - UNIT[0]], axis=1)
     dirichlet = dist.Dirichlet(jnp.array([1.7, 1.2])).log_prob(share)

@@ -326,6 +326,7 @@ def test_the_start_is_moved_to_where_the_density_is_finite():
 class TestEvidence:
     """The same numbers as by hand or in closed form."""
 
+    @pytest.mark.long  # both parts of the density are compared with NumPyro's above
     def test_by_power_posteriors(self):
         def one_parameter(y):
             a = numpyro.sample("a", dist.Normal(0.0, 2.0))

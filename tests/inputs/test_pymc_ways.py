@@ -23,6 +23,7 @@ def test_the_integral_of_lkj_is_that_of_its_density() -> None:
     assert np.isclose(log_lkj_integral(3, 1.0), np.log(np.pi**2 / 2))
 
 
+@pytest.mark.long  # tests/inputs/test_zoo.py has that prior too
 def test_a_prior_by_lkj_integrates_to_one_and_the_wrong_constant_is_told() -> None:
     with pm.Model() as model:
         pm.LKJCorr("r", n=2, eta=2.5)
@@ -66,7 +67,8 @@ def test_a_black_box_goes_by_its_values() -> None:
     assert "values alone" in made.source
     assert np.isnan(made.log_densities(np.array([[40.0, 0.0]]))[0])
     assert made.rejections().message == "ValueError: beyond the table"
-    result = refti.evidence(model, progress=False, check_prior=False)
+    quick = {"search": "quick", "target_error": 0.1, "check_prior": False}
+    result = refti.evidence(model, **quick, progress=False)
     exact = -np.log(5) - 0.8  # (1 + 4)^(-1/2) exp(-2 / 5) for each of the two
     assert result.trusted, result.checks
     assert abs(result.log_z - exact) < 4 * result.error + 1e-3

@@ -26,7 +26,6 @@ from refti.inputs.stan.program import read_program
 from refti.inputs.stan.tuning import TUNING
 from refti.inputs.stan.wheel import NATIVE, Wheel
 from refti.paper.radiata import model as radiata
-from zoo import schools_noncentred
 
 HERE = Path(__file__).parents[1] / "stan"
 EXAMPLE = Path(__file__).parents[2] / "examples" / "radiata"
@@ -194,6 +193,7 @@ class TestEvidence:
         assert prior.ok
         assert abs(result.log_z - radiata.EXACT_LOG_Z["density"]) < 4 * result.error
 
+    @pytest.mark.long  # the density of the prior is seen by its check
     def test_power_posteriors_start_from_the_prior_program(self, pine: refti.Model):
         result = refti.evidence(
             pine, path="power", search="quick", check_prior=False, progress=False
@@ -335,9 +335,8 @@ def test_a_copy_in_another_folder_is_the_same_program(tmp_path: Path):
 
 def test_a_prior_program_with_other_parameters_is_refused():
     # Programs that other tests compile, as they are.
-    program, data = schools_noncentred.stan, schools_noncentred.DATA
-    with pytest.raises(refti.ModelError, match=r"same parameters.*noncentred.stan has mu.*z\[8\]"):
-        refti.from_stan(program, data, prior=EXAMPLE / "prior.stan")
+    with pytest.raises(refti.ModelError, match=r"same parameters.*shapes.stan has p.*r\[2, 2\]"):
+        refti.from_stan(HERE / "shapes.stan", SHAPES, prior=EXAMPLE / "prior.stan")
 
 
 class TestCompiler:

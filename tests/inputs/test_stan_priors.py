@@ -20,6 +20,7 @@ from refti.inputs.stan.wheel import Wheel
 
 HIDDEN = Path(__file__).parents[1] / "stan" / "hidden.stan"
 HALF = log(0.5)
+LEFT_OF_ONE = stats.norm.logcdf(1)
 
 
 def code_of(program: str) -> Code:
@@ -111,6 +112,25 @@ def test_improper_priors_are_seen_in_the_text(
             "simplex[3] p; cholesky_factor_corr[2] L;",
         ),
         (GIVEN + "b[1:M] ~ normal(0, 1); b[N] ~ normal(0, 2);", "vector[N] b;"),
+        (GIVEN + "vector[N] c = b; c ~ normal(0, 1);", "vector[N] b;"),
+        (
+            GIVEN + "for (i in 1:N) { b[i] ~ normal(mu[k[i]] + mu[1] * x[i], sigma^2 / 2); }",
+            "vector[N] b;",
+        ),
+        (GIVEN + "b ~ normal(x[1:2]' * mu + mean(y) - exp(-sigma), sqrt(sigma));", "real b;"),
+        (GIVEN + "b ~ cauchy(m0, sigma) T[0, ];", "real<lower=0> b;"),
+        (GIVEN + "b ~ normal(0, 1) T[-2, 2];", "real b;"),
+        (
+            GIVEN + "target += normal_lpdf(b | 0, sigma) - 3 * normal_lccdf(0 | 0, sigma);",
+            "vector<lower=0>[N] b;",
+        ),
+        (
+            GIVEN + "for (i in 1:N) { target += normal_lpdf(b[i] | 0, mu[1]) - log_diff_exp("
+            "normal_lcdf(m0 | 0, mu[1]), normal_lcdf(0 | 0, mu[1])); }",
+            "vector<lower=0, upper=m0>[N] b;",
+        ),
+        (GIVEN + "target += cauchy_lpdf(b | 0, 5) + log(2);", "real<lower=0> b;"),
+        (GIVEN + "target += std_normal_lpdf(b) + lgamma(N + 1);", "ordered[N] b;"),
     ],
 )
 def test_priors_that_integrate_to_one_are_seen_in_the_text(statements: str, declared: str):
@@ -132,6 +152,26 @@ def test_priors_that_integrate_to_one_are_seen_in_the_text(statements: str, decl
         (GIVEN + "a - b ~ normal(0, 1);", "real a; real b;", ("a", "b")),
         (GIVEN + "sum(b) ~ normal(0, 0.001 * N);", "vector[N] b;", ("b",)),
         (GIVEN + "0 ~ normal(b, 1);", "real b;", ("b",)),
+        # One number beside a vector is as many densities as the vector has elements.
+        (GIVEN + "b ~ normal(y, 1);", "real b;", ("b",)),
+        (GIVEN + "b ~ normal(mu, 1);", "real b;", ("b",)),
+        (GIVEN + "b ~ normal(0, tau); tau ~ exponential(1);", "real b; vector[N] tau;", ("b",)),
+        (GIVEN + "for (i in 1:N) { b[i] ~ normal(y, 1); }", "vector[N] b;", ("b",)),
+        (GIVEN + "b ~ normal(f + M * x, 1); f ~ cauchy(0, 1);", "real b; real f;", ("b",)),
+        (
+            GIVEN + "b ~ multi_normal(c, identity_matrix(2)); c[1] ~ std_normal();",
+            "vector[2] b; array[2] vector[2] c;",
+            ("b", "c"),
+        ),
+        # Something else by the time that it is drawn.
+        (GIVEN + "vector[N] c = b; c[1] = 0; c ~ normal(0, 1);", "vector[N] b;", ("b",)),
+        (GIVEN + "real c = b; c = 3; c ~ normal(0, 1);", "real b;", ("b",)),
+        # Half of what a parameter's own distribution leaves, beside that of another scale.
+        (
+            GIVEN + "target += normal_lpdf(b | 0, mu[1]) - normal_lccdf(0 | 0, sigma);",
+            "real<lower=0> b;",
+            ("b",),
+        ),
     ],
 )
 def test_what_the_text_does_not_tell_is_left_to_the_density(
@@ -168,6 +208,19 @@ def test_missing_data_are_drawn_beside_those_that_are_there():
             {"b": 2 * HALF},
         ),
         (GIVEN + "b ~ beta(2, 2);", "real<lower=0.5, upper=1> b;", {"b": HALF}),
+        # What is truncated elsewhere than the parameter is, and what is truncated too seldom.
+        (GIVEN + "b ~ normal(0, 1) T[-1, ];", "real<lower=0> b;", {"b": HALF - LEFT_OF_ONE}),
+        (GIVEN + "b ~ exponential(2) T[, 3];", "real<lower=0, upper=3> b;", {}),
+        (
+            GIVEN + "target += normal_lpdf(b | 0, 1) - normal_lccdf(0 | 0, 1);",
+            "vector<lower=0>[N] b;",
+            {"b": 2 * HALF},
+        ),
+        (
+            GIVEN + "target += normal_lpdf(b | 0, 1) - normal_lcdf(1 | 0, 1);",
+            "real<lower=0> b;",
+            {"b": HALF - LEFT_OF_ONE},
+        ),
     ],
 )
 def test_what_bounds_cut_off_is_told_in_nats(statements: str, declared: str, cut: dict[str, float]):
@@ -284,6 +337,7 @@ model {
 """
 
 
+@pytest.mark.long  # compiles another program; TestHidden has a prior that is split off
 def test_the_prior_of_a_program_is_split_off_and_integrates_to_one():
     y = np.array([0.3, -1.2, 2.0])
     model = refti.from_stan(SPLIT, {"n": 3, "y": y}, split_prior=True, progress=False)

@@ -60,6 +60,7 @@ def density_of(size: int, stacked: int = 1) -> Density:
     return to_density(trace(log_density, 3))
 
 
+@pytest.mark.long  # those below see that such a density is taken one by one
 @pytest.mark.slow
 def test_two_gaussian_processes_do_not_hang():
     done = subprocess.run(

@@ -90,6 +90,7 @@ def test_heavy_tails_are_taken_away_by_coordinates():
     assert found["lengths"]["covariance"] < 1.1 * found["lengths"]["student"]
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_skewness_is_further_from_a_gaussian():
     lengths = result("skewed_20", target_error=0.02).found["lengths"]

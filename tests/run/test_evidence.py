@@ -91,7 +91,7 @@ def quick_result() -> refti.Evidence:
 
 @cache
 def cut_result(outside: float = -np.inf) -> refti.Evidence:
-    return refti.evidence(cut_gaussian(outside), **SMALL)
+    return refti.evidence(cut_gaussian(outside), **QUICK)
 
 
 def distance(result: Result, truth: float) -> float:
@@ -105,11 +105,12 @@ def apart(a: Result, b: Result) -> float:
     return abs(a.value - b.value) / float(np.hypot(a.error, b.error))
 
 
-# Every kind of support; the laws of each support by itself are in tests/models.
-CLOSED_FORMS = ["gaussian", "log_gamma", "product", "one_sided", "vectors"]
+# The laws of each kind of support by itself are in tests/models.
+CLOSED_FORMS = ["gaussian", "log_gamma", "product"]
+OTHER_SUPPORTS = [pytest.param(n, marks=pytest.mark.long) for n in ("one_sided", "vectors", "lkj")]
 
 
-@pytest.mark.parametrize("name", [*CLOSED_FORMS, pytest.param("lkj", marks=pytest.mark.long)])
+@pytest.mark.parametrize("name", [*CLOSED_FORMS, *OTHER_SUPPORTS])
 def test_closed_form_targets(name: str):
     result = result_of(name)
     assert isinstance(result, refti.Evidence)
@@ -127,8 +128,16 @@ def test_every_estimator_agrees_with_the_truth(name: str):
     assert result_of(name).estimates["stepping_stone"].error < 0.1
 
 
+# Each family integrates to what it says by tests/laws; other tests have runs by "covariance".
 @pytest.mark.parametrize(
-    "family", ["laplace", "covariance", "diagonal", "variational", "variational_diagonal"]
+    "family",
+    [
+        *("laplace", "variational"),
+        *(
+            pytest.param(family, marks=pytest.mark.long)
+            for family in ("covariance", "diagonal", "variational_diagonal")
+        ),
+    ],
 )
 def test_every_reference_gives_the_same_evidence(family: str):
     result = refti.evidence(model_of("log_gamma"), **QUICK, reference=family)
@@ -343,7 +352,11 @@ class TestUndeclaredSupport:
         found = refti.evidence(_cut_at(-1.0), **QUICK, reference="laplace")
         assert distance(found, LOG_2_PI + float(stats.norm.logsf(-1))) < TOO_FAR
 
-    @pytest.mark.parametrize("flip", [False, True], ids=["into the wider", "into the narrower"])
+    @pytest.mark.parametrize(
+        "flip",
+        [False, pytest.param(True, marks=pytest.mark.long)],
+        ids=["into the wider", "into the narrower"],
+    )
     def test_model_switch_between_different_supports(self, flip: bool):
         pair = _cut_at(-1.0), _cut_at(0.3)
         exact = float(stats.norm.logsf(-1) - stats.norm.logsf(0.3))
@@ -411,14 +424,20 @@ class TestVerdict:
 class TestOptions:
     """Kernels, draws, estimators and references of the user's own."""
 
-    @pytest.mark.parametrize("estimator", ["ti", "stepping_stone"])
+    @pytest.mark.parametrize(
+        "estimator", ["ti", pytest.param("stepping_stone", marks=pytest.mark.long)]
+    )
     def test_estimator_chosen_gives_the_value(self, estimator: str):
         found = refti.evidence(model_of("log_gamma"), **QUICK, estimator=estimator)
         chosen = found.estimates[estimator]
         assert (found.value, found.error) == (chosen.value, chosen.error)
         assert found.estimates["mbar"].value == quick_result().value
 
-    @pytest.mark.parametrize("lead", [(400,), (4, 100)], ids=["draw", "chain, draw"])
+    @pytest.mark.parametrize(
+        "lead",
+        [pytest.param((400,), marks=pytest.mark.long), (4, 100)],
+        ids=["draw", "chain, draw"],
+    )
     def test_draws_take_the_place_of_the_pilots(self, lead: tuple[int, ...]):
         rng = np.random.default_rng(1)
         draws = {
@@ -435,16 +454,17 @@ class TestOptions:
     def test_draws_in_two_modes_carry_both(self):
         means = 24 * np.array([[-0.4], [0.6]]) * np.array([1.0, 2.0]) / np.sqrt(5)
         draws = {"x": np.concatenate([means, means + np.array([1.0, -0.5])])}
-        found = refti.evidence(suite.bimodal(2, 24, 0.5).model(), **SMALL, draws=draws)
+        found = refti.evidence(suite.bimodal(2, 24, 0.5).model(), **QUICK, draws=draws)
         assert distance(found, -3.2) < TOO_FAR
 
+    @pytest.mark.long  # the pages on the paper follow it in every run of the tests
     def test_the_papers_recipe(self):
         settings = {**QUICK, "ladder": refti.uniform(11)}
         found = refti.evidence(model_of("log_gamma"), **settings, estimator="ti")
         assert distance(found, ALL["log_gamma"].log_z) < TOO_FAR
         assert found.draws[0].rungs == 11
 
-    @pytest.mark.parametrize("kernel", ["hmc", "nuts"])
+    @pytest.mark.parametrize("kernel", ["nuts", pytest.param("hmc", marks=pytest.mark.long)])
     def test_a_reference_of_the_users_own_by_either_kernel(self, kernel: str):
         model = model_of("log_gamma")
         found = refti.evidence(model, **QUICK, reference=Logistic(3), kernel=kernel)
@@ -476,17 +496,15 @@ class TestOptions:
         with pytest.raises(refti.RefTIError, match="pytree"):
             refti.evidence(model_of("log_gamma"), **QUICK, reference=Plain(3))
 
-    def test_whole_numbers_of_numpy_are_whole_numbers(self, tmp_path):
+    def test_whole_numbers_of_numpy_are_whole_numbers_and_progress_is_told(self, tmp_path):
+        told = []
         settings = {**QUICK, "warmup": np.int64(200), "kept": np.int64(250)}
+        settings["progress"] = lambda *arguments: told.append(arguments)
         found = refti.evidence(
             model_of("log_gamma"), **settings, chains=np.int64(8), store=tmp_path / "run"
         )
         assert found.value == quick_result().value
-
-    def test_progress_is_told_to_the_end(self):
-        told = []
-        settings = {**QUICK, "progress": lambda *arguments: told.append(arguments)}
-        refti.evidence(model_of("log_gamma"), **settings)
+        # The same run tells its progress to the end.
         assert {stage for stage, _, _ in told} >= {"finding the posterior", "round 1"}
         assert told[-1][1] == told[-1][2]
         assert all(0 <= done <= total for _, done, total in told)

@@ -71,7 +71,8 @@ def test_a_gaussian_series_is_exact_without_a_dense_matrix(
     watched: list[tuple[int, ...]], tmp_path: Path
 ):
     target = suite.ar1(DIM)
-    result = refti.evidence(target.model(), search="quick", store=tmp_path / "run", progress=False)
+    settings = {"search": "quick", "store": tmp_path / "run", "chains": 4, "warmup": 100}
+    result = refti.evidence(target.model(), **settings, progress=False)
     assert result.log_z == pytest.approx(target.log_z, abs=1e-6)
     assert result.trusted
     assert result.found["chosen_reference"] == "laplace"
@@ -80,7 +81,7 @@ def test_a_gaussian_series_is_exact_without_a_dense_matrix(
     assert watched == []
     # Two gradients for every dimension, as differences of a dense Hessian take, would be as many.
     stages = {stage["stage"]: stage["evaluations"] for stage in result.found["stages"]}
-    again = refti.evidence(target.model(), search="quick", store=tmp_path / "run", progress=False)
+    again = refti.evidence(target.model(), **settings, progress=False)
     assert again.log_z == result.log_z
     assert stages["finding the modes"] < 4 * DIM
 

@@ -42,11 +42,11 @@ def disturb(monkeypatch: pytest.MonkeyPatch, module: object, name: str) -> None:
     """Somebody loses patience just as a look begins, the user at the keys or another thread."""
     look = getattr(module, name)
 
-    def disturbed(*arguments: Any) -> Any:
+    def disturbed(*arguments: Any, **named: Any) -> Any:
         if module is last_looks:
             raise KeyboardInterrupt
         ask_to_end()
-        return look(*arguments)
+        return look(*arguments, **named)
 
     monkeypatch.setattr(module, name, disturbed)
 
@@ -80,7 +80,7 @@ def test_an_interrupted_look_is_one_that_failed(
 def test_a_budget_that_ends_in_a_look_leaves_no_trust(
     monkeypatch: pytest.MonkeyPatch, module: object, name: str, check: str
 ):
-    def spent(*arguments: Any) -> Any:
+    def spent(*arguments: Any, **named: Any) -> Any:
         raise OutOfBudgetError  # as the meter does before a call
 
     monkeypatch.setattr(module, name, spent)

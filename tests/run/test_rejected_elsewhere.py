@@ -52,6 +52,7 @@ def test_those_of_blocks_that_were_sent(alone: refti.Evidence, monkeypatch: pyte
     assert own.count < spread.found["rejected"]["count"] == alone.found["rejected"]["count"]
 
 
+@pytest.mark.long  # the next test has the sum of what is told
 def test_those_of_a_process_that_joined(
     alone: refti.Evidence, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):

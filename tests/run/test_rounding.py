@@ -41,7 +41,13 @@ def betas(count: int, a: float, b: float) -> refti.Model:
     )
 
 
-@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES.keys())
+@pytest.mark.parametrize(
+    "shape",
+    [
+        pytest.param(shape, id=name, marks=[] if name == "three of them" else pytest.mark.long)
+        for name, shape in SHAPES.items()
+    ],
+)
 def test_densities_that_diverge_at_both_ends(shape):
     found = refti.evidence(betas(*shape), progress=False)
     assert z(found, shape[0] * float(betaln(*shape[1:]))) < TOO_FAR
@@ -49,6 +55,7 @@ def test_densities_that_diverge_at_both_ends(shape):
     assert found.trusted
 
 
+@pytest.mark.long  # tests/models/test_exact_edges.py has its density
 def test_a_simplex_that_diverges_at_its_corners():
     model = refti.Model(lambda p: jnp.sum(-0.95 * jnp.log(p)), {"p": refti.simplex(4)})
     found = refti.evidence(model, progress=False)

@@ -58,6 +58,7 @@ class TestCoordinates:
         u = x[:, :, 1:] * np.exp(-0.5 * x[:, :, :1])
         assert abs(u.std() - 1) < TOO_FAR / np.sqrt(2 * 9 * worth)
 
+    @pytest.mark.long  # test_choose_reference.py has heavy tails
     def test_heavy_tails(self):
         expect_right("cauchy_2")
         assert "heavy tails" in result("cauchy_2").found["coordinates"]

@@ -127,6 +127,7 @@ class TestNoEvidence:
         expect_refused_or_untrusted(model)
 
 
+@pytest.mark.long  # test_evidence.py has an undeclared edge
 def test_not_a_number_on_half_the_space_is_zero_there():
     model = refti.Model(
         lambda x: jnp.where(x[0] > 0, x[0] - 0.5 * jnp.sum(x**2), jnp.nan), dim=2, start=[1.0, 0.0]
@@ -189,7 +190,7 @@ class TestModes:
     def test_two_modes_of_very_different_mass(self):
         target = suite.bimodal(2, 10, 0.9)
         model = target.model()
-        for seed in range(3):
+        for seed in range(2):
             found = refti.evidence(model, seed=seed, progress=False)
             assert found.trusted, str(found)
             assert found.found["modes"] == 2
@@ -197,6 +198,7 @@ class TestModes:
             # One mode alone would be off by 0.1 or 2.3.
             assert found.error < 0.02
 
+    @pytest.mark.long  # test_shapes.py sees it of a pilot
     def test_every_mode_has_a_chain_however_few_were_asked_for(self):
         found = refti.evidence(three_modes(), chains=2, progress=False)
         assert found.found["modes"] == 3
@@ -230,6 +232,7 @@ class TestModes:
                 progress=False,
             )
 
+    @pytest.mark.long
     def test_at_opposite_corners_of_the_support(self):
         model = refti.Model(
             lambda x: jnp.logaddexp(12 * jnp.sum(x - 1), -12 * jnp.sum(x)),

@@ -30,6 +30,7 @@ def test_a_mode_far_from_the_spike_is_found_from_the_slab():
     assert "as the widest part known, 15 of its" in result.found["search"]["sentence"]
 
 
+@pytest.mark.long
 def test_a_mode_far_from_draws_that_pass_over_a_slab_is_found():
     """In two dimensions chains pass from the spike to the slab by themselves."""
     target = spike_in_slab_and_far(2)

@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from blackjax.mcmc import hmc
 from scipy import stats
 
 import refti
@@ -19,7 +18,7 @@ from refti.references.gaussian import Gaussian, gaussian
 from refti.sampling.block import Rung
 from refti.sampling.density_along_leg import whitened
 from refti.sampling.kernels import gradient_kernel
-from refti.sampling.kernels.gradient_kernel import Chains
+from refti.sampling.kernels.chains import Chains, Moved
 from refti.sampling.kernels.leap import Leaps, draw_leaps, no_leaps, take_leaps
 from refti.sampling.kernels.step_size import fresh_step_size
 from refti.sampling.leg import LegState, Scan, choose_leaps
@@ -46,7 +45,7 @@ class After(NamedTuple):
     """Chains after some leaps, and the share of them that was taken."""
 
     x: np.ndarray
-    state: hmc.HMCState
+    state: Chains
     taken: float
 
 
@@ -56,23 +55,21 @@ def leaps(leg: Leg, lam: float, x: np.ndarray, *, by: float | None = None) -> Af
     drawn = draw_leaps(leg.start, WHITENING, jax.random.key(3), INVERSE, count=6, chains=len(x))
     power = jnp.asarray(lam if by is None else by)
     state, taken = _six_leaps(leg, jnp.asarray(lam), power, u, drawn)
-    x = np.asarray(WHITENING.location + state.position[0] @ WHITENING.factor.T)
+    x = np.asarray(WHITENING.location + state.u @ WHITENING.factor.T)
     return After(x, state, float(taken.mean()))
 
 
 @jax.jit
 def _six_leaps(
     leg: Leg, lam: jax.Array, by: jax.Array, u: jax.Array, drawn: tuple[jax.Array, jax.Array]
-) -> tuple[hmc.HMCState, jax.Array]:
+) -> tuple[Chains, jax.Array]:
     density = whitened(leg, lam, *WHITENING)
-    at = jax.vmap(lambda u: hmc.init((u, jnp.zeros(())), density))
+    at = jax.vmap(lambda u: Chains(u, *density(u)))
 
-    def once(
-        state: hmc.HMCState, drawn: tuple[jax.Array, jax.Array]
-    ) -> tuple[hmc.HMCState, jax.Array]:
+    def once(state: Chains, drawn: tuple[jax.Array, jax.Array]) -> tuple[Chains, jax.Array]:
         there, luck = drawn
         after = take_leaps(Leaps(at(there), luck), by, state)
-        return after, jnp.any(after.position[0] != state.position[0], axis=1).mean()
+        return after, jnp.any(after.u != state.u, axis=1).mean()
 
     return jax.lax.scan(once, at(u), drawn)
 
@@ -126,12 +123,11 @@ def test_the_state_after_a_leap_is_that_of_its_point():
     after = leaps(leg, lam, RungOnGrid(lam).draw(CHAINS))
     end = np.sum(SHAPES * after.x - np.exp(after.x), axis=1)
     start = np.asarray(jax.vmap(START.log_density)(jnp.asarray(after.x)))
-    gradient, delta = after.state.logdensity_grad
-    np.testing.assert_allclose(delta, end - start, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(after.state.logdensity, (1 - lam) * start + lam * end, rtol=1e-9)
+    np.testing.assert_allclose(after.state.delta, end - start, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(after.state.log_density, (1 - lam) * start + lam * end, rtol=1e-9)
     precision = np.linalg.inv(START.factor @ START.factor.T)
     slope = -(1 - lam) * (after.x - START.mean) @ precision + lam * (SHAPES - np.exp(after.x))
-    np.testing.assert_allclose(gradient, slope @ WHITENING.factor, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(after.state.gradient, slope @ WHITENING.factor, rtol=1e-8, atol=1e-8)
 
 
 @pytest.mark.parametrize("lam", [0.4, 1.0])
@@ -145,16 +141,7 @@ def test_leaps_stay_inside_the_support(lam: float):
     assert after.taken > 0.2
     assert (after.x[:, 0] >= CUT).all()
     assert after.x[:, 0].min() < CUT + 0.1
-    assert np.isfinite(after.state.logdensity).all()
-
-
-class Info(NamedTuple):
-    """What a move tells of itself."""
-
-    acceptance_rate: jax.Array
-    energy: jax.Array
-    is_divergent: jax.Array
-    num_integration_steps: jax.Array
+    assert np.isfinite(after.state.log_density).all()
 
 
 @jax.tree_util.register_dataclass
@@ -175,11 +162,10 @@ def test_keys_of_leaps_are_none_of_those_of_moves():
     randomness of a move, which biased every estimate.
     """
 
-    def move(key, state, density, size, length, most_steps):
-        info = Info(jnp.ones(()), jnp.zeros(()), jnp.zeros((), bool), jnp.zeros((), int))
+    def move(key, chain, look_at, size, length, most_steps):
+        told = Moved(jnp.ones(()), jnp.zeros((), bool), jnp.zeros(()), jnp.zeros((), int))
         first, second = bits(jax.random.split(key)[0])  # as a trajectory draws its momentum
-        (_, slot), (gradient, _) = state.position, state.logdensity_grad
-        return hmc.HMCState((bits(key), slot), first, (gradient, second)), info
+        return Chains(bits(key), first, chain.gradient, second), told
 
     chains, count = 3, 5
     none = Chains(np.zeros((chains, 2)), np.zeros(chains), np.zeros((chains, 2)), np.zeros(chains))

@@ -19,6 +19,7 @@ from refti.search.broad_parts import (
 from refti.search.mode import Mode
 from refti.search.more_modes import find_more_modes
 from refti.search.peaks import Modes
+from refti.search.searched import Searched
 from refti.search.shells import find_unreached
 
 Density = Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
@@ -99,8 +100,17 @@ def test_chains_that_pass_from_one_to_the_other_need_no_help():
     modes = only_mode(dim, 0.1, np.log(0.5))
     stuck = on_the_spike(dim, 0.1)
     assert len(find_unreached(density, modes, stuck, np.random.default_rng(0))) == 1
-    passing = np.concatenate([stuck[:, ::2], 10 * stuck[:, 1::2]], axis=1)
+    passing = stuck * np.where(np.arange(50) // 5 % 2, 10, 1)[:, None]
     assert find_unreached(density, modes, passing, np.random.default_rng(0)) == []
+
+
+def test_chains_that_passed_once_and_stayed_there_do():
+    """Each chain knows both parts, but none of them how much either holds."""
+    dim = 8
+    density = nested([np.full(dim, 0.1), np.full(dim, 1.0)], [0.5, 0.5])
+    once = on_the_spike(dim, 0.1) * np.where(np.arange(50) < 25, 10, 1)[:, None]
+    modes = only_mode(dim, 0.1, np.log(0.5))
+    assert len(find_unreached(density, modes, once, np.random.default_rng(0))) == 1
 
 
 def test_no_part_is_fitted_to_a_few_draws_that_happen_to_count():
@@ -154,6 +164,40 @@ def test_climbs_from_about_a_slab_come_to_a_mode_beyond(away: float):
     # The broad part stays last, for others count the broad ones from the end.
     both = with_broad_part(found, part)
     np.testing.assert_array_equal(both.peaks[-1], part.x)
+
+
+GROWING = Searched(25_000, 0, 23_000, 60_000, still_growing=True)
+
+
+@pytest.mark.parametrize(
+    ("first", "growing"),
+    [
+        (GROWING, False),  # as its one far mode was met by luck, and is met often from here
+        (replace(GROWING, since_new=2_000), True),  # as new modes turned up to the end
+        (replace(GROWING, unseen_share=0.02), True),
+    ],
+)
+def test_a_mode_met_rarely_from_the_spike_and_often_from_the_slab_is_no_luck(
+    first: Searched, growing: bool
+):
+    dim = 5
+    mixture = slab_and_far(dim, 25.0)
+    log_z = 0.5 * dim * np.log(2 * np.pi)
+    spike = on_top(mixture, only_mode(dim, 0.1, np.log(0.3) + log_z))
+    assert spike.factors is not None
+    modes = replace(
+        spike,
+        peaks=np.stack([mixture.means[0], mixture.means[2]]),
+        factors=np.concatenate([spike.factors, 0.8 * np.eye(dim)[None]]),
+        log_masses=np.log([0.3, 0.3]) + log_z,
+        searched=first,
+    )
+    part = BroadPart(np.zeros(dim), np.eye(dim), np.log(0.4) + log_z, 512.0)
+    rng = np.random.default_rng(0)
+    found = find_more_modes(mixture.evaluate, modes, part, rng, evaluations=9000)
+    assert len(found.peaks) == 2
+    assert found.searched is not None
+    assert found.searched.still_growing == growing
 
 
 def test_a_higher_mode_beyond_comes_first():

@@ -79,6 +79,7 @@ class TestSparsity:
 
 
 class TestLargeMode:
+    @pytest.mark.long  # tests/run/test_large.py has the same by a whole run
     def test_the_mass_about_a_gaussian_series_is_exact(self):
         scale = np.linspace(0.5, 2.0, DIM)
 

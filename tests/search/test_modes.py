@@ -22,6 +22,7 @@ from refti.search.modes import find_modes
 from refti.search.modes_by_values import find_modes_by_values
 from refti.search.peaks import Modes
 from refti.search.rounded import round_off
+from refti.search.tuning import TUNING
 
 
 def two_modes(dim: int, distance: float) -> Mixture:
@@ -93,7 +94,9 @@ def test_every_mode_has_its_spread_and_its_mass(dim: int):
     assert found.log_masses == pytest.approx(exact, abs=1e-2)
 
 
-@pytest.mark.parametrize("where", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize(
+    "where", [0.5, *(pytest.param(w, marks=pytest.mark.long) for w in (0.0, 1.0))]
+)
 def test_both_modes_are_found_by_chains_in_ten_dimensions(where: float):
     check_two_modes(by_chains, 10, 30.0, where)
 
@@ -158,13 +161,15 @@ def test_where_there_is_no_curvature_starts_stand_in_for_peaks():
     np.testing.assert_array_equal(found.factor, np.eye(2))
 
 
-def between(power: float) -> ValueAndGradient:
-    """exp(-Σ|x ± 12|^power) in three dimensions: two cusps, or two flat tops."""
+def between(power: float, apart: float = 12.0) -> ValueAndGradient:
+    """exp(-Σ|x ± 12|^power): two cusps, or two flat tops."""
 
     def evaluate(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        parts = np.stack([-np.sum(np.abs(x - at) ** power, axis=1) for at in (-12.0, 12.0)])
+        parts = np.stack([-np.sum(np.abs(x - at) ** power, axis=1) for at in (-apart, apart)])
         values = np.logaddexp(*parts)
-        slopes = [-power * np.abs(x - at) ** (power - 1) * np.sign(x - at) for at in (-12.0, 12.0)]
+        slopes = [
+            -power * np.abs(x - at) ** (power - 1) * np.sign(x - at) for at in (-apart, apart)
+        ]
         weights = np.exp(parts - values)
         return values, weights[0][:, None] * slopes[0] + weights[1][:, None] * slopes[1]
 
@@ -180,12 +185,39 @@ def test_modes_without_curvature_are_found(power: float):
     assert found.log_masses[0] == pytest.approx(found.log_masses[1], abs=0.1)
 
 
-def test_cusps_are_found_by_values():
+def test_flat_tops_are_found_in_many_dimensions():
+    dim = 60
+    starts = starts_about(np.full(dim, -1.1), seed=0)
+    found = find_modes(between(4.0, 1.0), starts, np.random.default_rng(1), evaluations=30_000)
+    assert found.are_separate
+    np.testing.assert_allclose(np.sort(found.peaks[:, 0]), [-1, 1], atol=0.2)
+
+
+@pytest.mark.parametrize(("power", "longer"), [(1.0, True), (4.0, True), (2.0, False)])
+def test_tops_are_found_by_values(power: float, longer: bool):
     mixture = Mixture(np.array([[-12.0], [12.0]]) * np.ones(3), np.ones((2, 3)), (0.5, 0.5))
     starts = starts_about(np.full(3, -11.0), seed=0)
-    found = find_modes_by_values(between(1.0), starts, mixture.explore)
+    made = []
+
+    def explore(mode: np.ndarray, factor: np.ndarray, times: int) -> np.ndarray:
+        made.append(times)
+        return mixture.explore(mode, factor, times)
+
+    found = find_modes_by_values(between(power), starts, explore)
     assert found.are_separate
     np.testing.assert_allclose(np.sort(found.peaks[:, 0]), [-12, 12], atol=0.5)
+    assert found.searched.sentence.startswith("Little was searched")
+    # Off a flat top chains come far more slowly.
+    assert made == [TUNING.longer_off_flat_tops if longer else 1]
+
+
+def test_it_is_said_where_nothing_was_searched():
+    def cusp(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return -np.sum(np.abs(x), axis=1), -np.sign(x)
+
+    starts = starts_about(np.zeros(60), seed=0)
+    found = find_modes(cusp, starts, np.random.default_rng(0), evaluations=8000)
+    assert found.searched.sentence.startswith("Other modes were not searched for, so nothing")
 
 
 def test_an_edge_is_not_rounded_off():

@@ -151,7 +151,7 @@ def test_some_axes_of_very_many_are_looked_along():
     assert looked_at == [2 * (256 + 3)] * 4
 
 
-@pytest.mark.parametrize("scale", [1e-9, 1e9, 1e12])
+@pytest.mark.parametrize("scale", [1e-9, pytest.param(1e9, marks=pytest.mark.long), 1e12])
 def test_the_evidence_of_a_normal_of_any_scale(scale: float):
     model = refti.Model(lambda x: -0.5 * jnp.sum((x / scale - 3.0) ** 2), dim=1)
     result = refti.evidence(model, search="quick", seed=1, progress=False)

@@ -19,6 +19,7 @@ from refti.search.known_peaks import KnownPeaks
 from refti.search.modes import find_modes
 from refti.search.orbits import Orbits
 from refti.search.relabelling import find_relabelling
+from refti.search.sign_flips import flips_by_name
 
 pytestmark = pytest.mark.usefixtures("x64")
 
@@ -141,3 +142,78 @@ def test_a_search_says_what_it_added():
     assert found.searched is not None
     assert not found.searched.still_growing
     assert "all 6 numberings of the 3 components of weight, mu, spread" in found.searched.sentence
+
+
+def factors(lean: float = 0.0) -> refti.Model:
+    """Two factors of four columns, each with a sign of its own, scores and loadings together."""
+    true = np.random.default_rng(5).normal(size=(6, 2)) @ [[2.0, -1.0, 1.5, 0.5], [0.3, 2, -1, 1]]
+
+    def log_density(loadings: Any, scores: Any, mean: Any) -> Any:
+        prior = norm.logpdf(scores, lean, 1).sum() - jnp.abs(loadings).sum() + norm.logpdf(mean)
+        return prior + norm.logpdf(true, scores @ loadings + mean, 0.3).sum()
+
+    supports = {"loadings": refti.real(shape=(2, 4)), "scores": refti.real(shape=(6, 2))}
+    return refti.Model(log_density, {**supports, "mean": refti.real()})
+
+
+def test_factors_may_change_their_signs_one_by_one():
+    model = factors()
+    found = flips_by_name(model.space, evaluated(model), some_points(model), lambda signs: True)
+    owners = np.array([label.split("[")[0] for label in model.space.coordinates])
+    assert len(found) == 4
+    assert np.array_equal(np.abs(found), np.ones((4, model.dim)))
+    assert (found[:, owners == "mean"] == 1).all()
+    one = found[[(signs < 0).sum() == 10 for signs in found]][0]  # one row of four, a column of six
+    x = np.random.default_rng(3).normal(size=model.dim)
+    before, after = model.constrain(x), model.constrain(one * x)
+    np.testing.assert_allclose(
+        before["scores"] @ before["loadings"], after["scores"] @ after["loadings"]
+    )
+    assert not np.allclose(before["scores"], after["scores"])
+
+
+def test_factors_that_a_prior_tells_apart_keep_their_signs():
+    model = factors(lean=0.01)
+    assert (
+        len(flips_by_name(model.space, evaluated(model), some_points(model), lambda signs: True))
+        == 1
+    )
+
+
+def bent_pair(offset: float) -> refti.Model:
+    """A product of two numbers that is 2, in coordinates whose names tell of no signs."""
+
+    def log_density(x: Any) -> Any:
+        return -0.5 * ((x[0] * x[1] - 2) ** 2 / 0.01 + (x**2).sum() + offset * x[0])
+
+    return refti.Model(log_density, dim=3)
+
+
+def test_two_modes_show_which_signs_change_together():
+    model = bent_pair(0.0)
+    evaluate, orbits = evaluated(model), Orbits(model.space)
+    starts = np.array([[1.4, 1.4, 0.1], [-1.4, -1.4, 0.1]])
+    tops = find_tops(evaluate, starts, 0.3 * np.eye(3))
+    known = KnownPeaks(tops.x, tops.heights, tops.factors, np.full(2, True), np.arange(2))
+    orbits.complete(evaluate, known)
+    assert orbits.flips is not None
+    assert [-1.0, -1.0, 1.0] in orbits.flips.tolist() or [-1.0, -1.0, -1.0] in orbits.flips.tolist()
+    assert len(orbits.first_ones(np.arange(2))) == 1
+
+
+def test_the_image_of_a_mode_by_its_sign_is_added_without_a_climb_to_it():
+    def log_density(a: Any, b: Any) -> Any:
+        return -0.5 * ((a * b.sum() - 6) ** 2 + ((b - a * jnp.arange(1.0, 3.0)) ** 2).sum())
+
+    model = refti.Model(log_density, {"a": refti.real(), "b": refti.real(shape=(2,))})
+    evaluate, orbits = evaluated(model), Orbits(model.space)
+    tops = find_tops(evaluate, np.array([[1.4, 1.4, 2.8]]), 0.3 * np.eye(3))
+    known = KnownPeaks(tops.x, tops.heights, tops.factors, np.full(1, True), np.arange(1))
+    whole = orbits.complete(evaluate, known)
+    np.testing.assert_allclose(whole.x[1], -whole.x[0], rtol=1e-3)
+    assert "the same under 2 choices of signs of a, b, by which 1 mode was added" in orbits.sentence
+    lone = refti.Model(lambda x: -0.5 * jnp.sum(x**2), dim=3)  # its one mode is its own image
+    alone = Orbits(lone.space)
+    top = KnownPeaks(np.zeros((1, 3)), np.zeros(1), np.eye(3)[None], np.full(1, True), np.arange(1))
+    assert len(alone.complete(evaluated(lone), top)) == 1
+    assert alone.sentence == ""

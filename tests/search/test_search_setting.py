@@ -84,6 +84,7 @@ def test_a_narrow_mode_in_a_box_is_found_from_the_prior():
         assert found.searched.from_prior > 100
 
 
+@pytest.mark.long
 def test_a_small_budget_is_not_spent_on_narrow_modes():
     model = refti.suite.find("gaussian_scales").model()
     result = refti.evidence(model, max_evaluations=40_000, progress=False)

@@ -55,7 +55,7 @@ class TestFound:
             assert not found.searched.still_growing
             assert {tuple(peak) for peak in found.peaks.round(2) + 0.0} == set(map(tuple, means))
 
-    @pytest.mark.parametrize("dim", [2, 5])
+    @pytest.mark.parametrize("dim", [2, pytest.param(5, marks=pytest.mark.long)])
     def test_nearly_all_of_100_modes(self, dim: int):
         rng = np.random.default_rng(3)
         side, means = 10 * 100 ** (1 / dim), np.zeros((0, dim))

@@ -44,6 +44,7 @@ def test_two_processes_take_from_both_ends_and_meet():
     assert first == list(range(len(first)))
 
 
+@pytest.mark.long  # starts two processes, as the test before does
 def test_jobs_in_order_are_shared_as_they_come():
     done = list(run_in_processes(process_of, range(8), 2, both_ends=False))
     assert sorted(job for job, _ in done) == list(range(8))

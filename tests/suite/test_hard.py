@@ -415,7 +415,17 @@ ROUTES: dict[str, Route] = {
 }
 
 
-@pytest.mark.parametrize("target", suite.HARD, ids=str)
+# Their evidence takes a second or two by another route, and they are written as others are.
+DEAR = ("horseshoe_20", "change_point")
+
+
+@pytest.mark.parametrize(
+    "target",
+    [
+        pytest.param(target, id=str(target), marks=pytest.mark.long if str(target) in DEAR else ())
+        for target in suite.HARD
+    ],
+)
 def test_evidence_by_another_route(target: suite.Target):
     assert ROUTES[target.name](target) == pytest.approx(target.log_z, abs=1e-7, rel=1e-12)
 
@@ -427,7 +437,13 @@ def test_every_hard_target_has_a_route():
 BOXED = [target for target in suite.HARD if target.box is not None]
 
 
-@pytest.mark.parametrize("target", BOXED, ids=str)
+@pytest.mark.parametrize(
+    "target",  # one of each way to make a box
+    [
+        pytest.param(target, id=str(target), marks=pytest.mark.long if number % 4 else ())
+        for number, target in enumerate(BOXED)
+    ],
+)
 def test_a_model_in_a_box_is_its_likelihood_times_the_uniform_prior(target: suite.Target):
     model, x = target.model(), points(target)
     theta = at(lambda u: jnp.stack(list(model.constrain(u).values())), x)

@@ -12,7 +12,6 @@ QUANTITIES = {
     "positions": "R-hat",
     "tail of the start": "Pareto k",
     "tail of the end": "Pareto k",
-    "tails": "Pareto k",
     "halves": "distance in errors",
     "agreement": "distance in errors",
     "witness": "distance in errors",

@@ -90,37 +90,21 @@ def check_modes(modes: int, chains: int) -> Check:
     )
 
 
-def check_tails(shape: float) -> Check:
-    """Whether chains moved in coordinates in which the posterior has no heavy tails.
-
-    Args:
-        shape: that of the tail of the heaviest coordinate (Pareto k): 0 falls exponentially, 0.5
-            has no variance, 1 no mean.
-    """
-    return at_most(
-        "tails",
-        shape,
-        TUNING.heaviest_coordinate,
-        "the tails of the posterior are so heavy (Pareto k of the draws) that chains do not reach "
-        "their ends, so the evidence is probably too low; let reference='auto' choose coordinates "
-        "with lighter tails, or use reference='student'",
-    )
-
-
-def check_missing_tail(missing: float, error: float) -> Check:
+def check_missing_tail(missing: float, error: float, own_error: float = 0.0) -> Check:
     """Whether draws have all the mass in the tails that the density itself says is there.
 
     Args:
-        missing: the share of the mass that the tails of coordinates have more by integrating
-            the density along them than by counting draws.
+        missing: the share of the mass that tails have more by integrating the density along lines
+            than by counting draws. So much too low log z is at the most.
         error: the standard error of that.
+        own_error: the standard error of log z.
     """
     return at_most(
         "missing tail",
         missing,
-        max(TUNING.most_missing, TUNING.most_distance * error),
-        "integrated along a coordinate, the tails of the density hold more mass than the draws "
-        "show, by this share of the total, so the evidence is probably too low; let "
+        max(TUNING.most_missing, TUNING.most_errors_missing * error, own_error),
+        "integrated along lines, the tails of the density hold more mass than the draws show, "
+        "by this share of the total, so the evidence is probably too low; let "
         "reference='auto' choose coordinates in which chains reach the tails, or sample longer "
         "(max_evaluations=)",
     )

@@ -12,7 +12,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 
 from refti.draws.autocorrelation import standard_error
 from refti.draws.draws import Draws
@@ -86,6 +85,10 @@ class _Rule:
 
 
 def _spline(lambdas: NDArray[np.float64]) -> _Rule:
+    if len(lambdas) == 2:
+        return _trapezoid(lambdas)
+    from scipy.interpolate import CubicSpline  # a tenth of a second, which two rungs can do without
+
     # The spline is linear in its data: integrating the spline of each unit vector is its weight.
     weights = CubicSpline(lambdas, np.eye(len(lambdas))).integrate(0.0, 1.0)
     return _Rule(weights, np.zeros_like(lambdas))

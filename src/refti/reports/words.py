@@ -22,7 +22,6 @@ CHECKS = {
     "modes": "There are chains enough for every mode that was found.",
     "search": "The search for other modes had stopped finding new ones.",
     "peak": "No spike stands far above all draws.",
-    "tails": "The tails of the posterior are light enough for chains to reach their ends.",
     "rounding": "Rounding near bounds does not matter.",
     "solver": "Solvers of differential equations ran to completion.",
     "prior": "The prior integrates to one.",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import xarray
+
+if TYPE_CHECKING:
+    import xarray
 
 SAMPLE = ("chain", "draw")  # the axes of draws, which no variable of a user's may be called
 PLAIN_KINDS = "biufUSM"  # kinds of NumPy's types that a netCDF file holds as they are
@@ -38,6 +41,8 @@ def to_dataset(
         else np.arange(size)
         for name, size in sizes.items()
     }
+    import xarray
+
     return xarray.Dataset(variables, coords=labels)
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
-
-import xarray
+from typing import TYPE_CHECKING, Any
 
 from refti.errors import ModelError
+
+if TYPE_CHECKING:
+    import xarray
 
 
 def to_inference_data(posterior: xarray.Dataset, groups: Mapping[str, xarray.Dataset]) -> Any:
@@ -25,4 +26,6 @@ def to_inference_data(posterior: xarray.Dataset, groups: Mapping[str, xarray.Dat
     everything: dict[str, Any] = {"posterior": posterior, **groups}
     if hasattr(arviz, "InferenceData"):
         return arviz.InferenceData(**everything)
+    import xarray
+
     return xarray.DataTree.from_dict(everything)

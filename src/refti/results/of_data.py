@@ -6,13 +6,15 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Number
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import xarray
 
 from refti.errors import CompareError
 from refti.results.text import list_names, printable
+
+if TYPE_CHECKING:
+    import xarray
 
 
 @dataclass(frozen=True)

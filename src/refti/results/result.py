@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import NormalDist
-from typing import Any, Self
-
-import xarray
+from typing import TYPE_CHECKING, Any, Self
 
 from refti.checks.check import Check
 from refti.checks.verdict import Verdict, verdict_of
@@ -18,11 +16,16 @@ from refti.errors import NotTrustedError, SettingsError
 from refti.estimators import Estimate
 from refti.results.html import Checks, result_html
 from refti.results.inference_data import to_inference_data
+from refti.results.late import made_late, no_dataset
 from refti.results.rungs import RungSummary
 from refti.results.saving import save_result
 from refti.results.text import plus_minus, search_line
 
+if TYPE_CHECKING:
+    import xarray
 
+
+@made_late("posterior", "groups", "reference")
 @dataclass(frozen=True, eq=False)
 class Result:
     """What Evidence and LogRatio have in common; `value` is their number, in nats.
@@ -55,7 +58,7 @@ class Result:
     found: Mapping[str, Any] = field(default_factory=dict)
     rungs: tuple[RungSummary, ...] = ()
     groups: Mapping[str, xarray.Dataset] = field(default_factory=dict)
-    reference: xarray.Dataset = field(default_factory=xarray.Dataset)
+    reference: xarray.Dataset = field(default_factory=no_dataset)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "checks", Checks(self.checks))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-
-import xarray
+from typing import TYPE_CHECKING, Any
 
 from refti.checks.check import Check
 from refti.draws.cost import read_cost
@@ -17,6 +15,9 @@ from refti.results.files import read_json, read_netcdf
 from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import read_rung
 from refti.results.saving import FORMAT, digest_of
+
+if TYPE_CHECKING:
+    import xarray
 
 GROUPS = ("sample_stats", "log_likelihood", "observed_data")  # beside the posterior
 

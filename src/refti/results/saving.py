@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import xarray
+from typing import TYPE_CHECKING, Any
 
 from refti.draws.draws import Draws
 from refti.errors import StoreError
 from refti.results.files import json_bytes, netcdf_bytes, plain, sha256, write_bytes, write_json
+
+if TYPE_CHECKING:
+    import xarray
 
 FORMAT = 2
 
@@ -58,6 +59,8 @@ def digest_of(record: Mapping[str, Any]) -> str:
 
 
 def _dataset(draws: Sequence[Draws]) -> xarray.Dataset:
+    import xarray
+
     return xarray.Dataset(
         {
             name: values

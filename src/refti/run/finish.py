@@ -6,9 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-import xarray
-
 from refti.checks.check import Check
 from refti.checks.ended import Ended
 from refti.checks.of_draws import SAMPLE_LONGER
@@ -17,13 +14,11 @@ from refti.checks.of_run import (
     check_peak,
     check_search,
     check_solver,
-    check_tails,
 )
-from refti.checks.pareto import pareto_shape
 from refti.checks.tuning import TUNING as CHECKS
 from refti.draws.cost import Cost
 from refti.models.rejections import Rejections
-from refti.references.student import Student
+from refti.results.late import LateDataset
 from refti.results.result import Evidence, LogRatio
 from refti.results.rungs import RungSummary, summarise_rungs
 from refti.run.conclude import Conclusion, shares_of
@@ -61,43 +56,12 @@ def check_run(
         is_evidence = problem.kind is Evidence
         log_z = state.conclusion.estimates["mbar"].value if is_evidence else float("nan")
         checks.append(_check_peak(pilot.peak, log_z, problem.model.dim))
-    points = state.conclusion.samples[-1].end_points
-    if not isinstance(state.plan.path.legs[-1].start, Student):  # whose own draws get there
-        apart = pilot.on_separate_modes and problem.way is None
-        checks.append(check_tails(_heaviest(points, pilot.modes.peaks if apart else None)))
     checks += tails
+    points = state.conclusion.samples[-1].end_points
     checks.append(check_bounds(problem.given[0], problem.own_points(points), meter))
     if stopped:
         checks.append(check_solver(stopped))
     return checks
-
-
-def _heaviest(points: np.ndarray, modes: np.ndarray | None = None) -> float:
-    """The largest tail shape of the coordinates of draws[chain, draw, dim].
-
-    About each of several modes[mode, dim] by itself: a light one far off is no tail of the others.
-    """
-    x = points.reshape(-1, points.shape[2])
-    if modes is None:
-        return _heaviest_about_median(x)
-    spread = np.maximum(x.std(axis=0), 1e-300)
-    nearest = np.argmin(np.linalg.norm((x[:, None] - modes) / spread, axis=2), axis=1)
-    parts = [x[nearest == mode] for mode in range(len(modes))]
-    shapes = [_heaviest_about_median(part) for part in parts if len(part) >= CHECKS.tail_draws]
-    return max(shapes, default=0.0)
-
-
-def _heaviest_about_median(x: np.ndarray) -> float:
-    """The largest shape, less what the largest of hundreds has by chance more than that of a few.
-
-    A shape is known to about one over the root of the number of draws in its tail.
-    """
-    distances = np.abs(x - np.median(x, axis=0))
-    with np.errstate(divide="ignore"):
-        heaviest = max(pareto_shape(column) for column in np.log(distances).T)
-    few, many = CHECKS.coordinates_of_tails, max(x.shape[1], CHECKS.coordinates_of_tails)
-    by_chance = np.sqrt(2 * np.log(many)) - np.sqrt(2 * np.log(few))
-    return heaviest - float(by_chance / np.sqrt(3 * np.sqrt(len(x))))
 
 
 def _check_peak(peak: Peak, log_z: float, dim: int) -> Check:
@@ -110,7 +74,7 @@ def build_result(
     *,
     checks: Sequence[Check],
     groups: Groups,
-    reference: xarray.Dataset,
+    reference: LateDataset,
     cost: Cost,
     found: Mapping[str, Any],
 ) -> Evidence | LogRatio:

@@ -18,17 +18,19 @@ from refti.sampling.streams import KeyStream
 from refti.sampling.whitening import whitening
 
 
-def explore_flattened(end: End, engine: Engine, mode: np.ndarray, factor: np.ndarray) -> np.ndarray:
+def explore_flattened(
+    end: End, engine: Engine, mode: np.ndarray, factor: np.ndarray, times: int = 1
+) -> np.ndarray:
     """Where chains on the flattened density come to, x[n, dim].
 
     The density to the power 1 / T is wider by the root of T, and the dips in it are T times
     shallower: modes 30 spreads apart are one hill at T = 100. Given are last points of chains,
-    and some that are highest for their distance.
+    and some that are highest for their distance. Chains make so many times the usual moves.
     """
     leg = Leg(gaussian(mode, PILOT.widest * factor, 0.0), end.model.density)
     x = np.broadcast_to(mode, (engine.chains, len(mode)))
     last, highest = PILOT.flattened_points_by_values
-    engine = replace(engine, block_length=PILOT.flattened_moves_by_values)
+    engine = replace(engine, block_length=times * PILOT.flattened_moves_by_values)
     found = []
     for index, flattening in enumerate(PILOT.flattenings_by_values):
         wider = whitening(mode, np.sqrt(flattening) * factor)

@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-import xarray
 
 from refti.models.model import Model
 from refti.models.quantities import ByName
-from refti.results.datasets import to_dataset
+from refti.results.late import LateDataset, NamedArrays
 from refti.run.tuning import GROUPS
 from refti.sampling.metering import Meter
 
@@ -26,19 +25,19 @@ class Groups:
         left_out: what was not kept, and why, in words, by name.
     """
 
-    posterior: xarray.Dataset
-    others: Mapping[str, xarray.Dataset]
+    posterior: LateDataset
+    others: Mapping[str, LateDataset]
     left_out: Mapping[str, str]
 
 
 def gather_groups(model: Model, x: np.ndarray, meter: Meter) -> Groups:
     """The groups of draws x[chain, draw, dim] of a model, in its own coordinates."""
     known, left_out = model.quantities, dict[str, str]()
-    form = partial(to_dataset, dims=known.dims, coords=known.coords)
+    form = partial(NamedArrays, dims=known.dims, coords=known.coords)
     drawn = partial(form, lead=("chain", "draw"))
     values = dict(model.space.constrain_all(x.reshape(x.shape[0] * x.shape[1], x.shape[2])))
     values |= _evaluate(known.derived, x, "derived values", left_out, besides=values)
-    others: dict[str, xarray.Dataset] = {}
+    others: dict[str, LateDataset] = {}
     each = _evaluate(known.log_likelihoods, x, "log_likelihood", left_out)
     if each:
         others["log_likelihood"] = drawn(_by_chain(each, x))

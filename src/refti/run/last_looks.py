@@ -18,6 +18,7 @@ from refti.checks.of_run import (
     check_prior_reach,
     check_unreached_mass,
 )
+from refti.references.student import Student
 from refti.results.result import Evidence
 from refti.run.budget import spent_budget
 from refti.run.fresh_starts import compare_fresh_starts
@@ -68,11 +69,16 @@ def _cut_short(check: Check, why: str) -> Check:
 
 def _look_at_tails(state: RunState, engine: Engine) -> list[Check]:
     """The check of what the draws miss in the tails."""
-    if state.plan.pilot.on_separate_modes:  # between which a line has gaps and peaks of its own
-        return []
     points = state.conclusion.samples[-1].end_points
-    found = find_missing_tail(state.problem.model, points, engine.meter)
-    return [check_missing_tail(*found)]
+    # Draws of a Student-t get out to all sides themselves, whether chains do or not.
+    rays = not isinstance(state.plan.path.legs[-1].start, Student)
+    pilot = state.plan.pilot
+    apart = pilot.on_separate_modes and state.problem.way is None
+    modes = pilot.modes.peaks if apart else None
+    model = state.problem.model
+    found = find_missing_tail(model, points, engine.meter, rays=rays, modes=modes)
+    estimate = state.conclusion.estimates[state.problem.settings.estimator]
+    return [check_missing_tail(*found, estimate.error)]
 
 
 def _look_at_prior_draws(state: RunState, engine: Engine) -> list[Check]:

@@ -29,10 +29,16 @@ def integrate_prior(problem: Problem, meter: Meter, run: RunAlone) -> tuple[Esti
         search="quick",
     )
     try:
-        # By sampling alone: what is known of its factors is held against it afterwards. A ridge
-        # without end is refused then, since it would cost much and tell little.
-        prior = problem.model.prior_alone().with_prior_parts("")
-        beside = Problem(Evidence, (prior,), adapted_to_models(alone, [prior]))
-        return run_beside(beside, meter, run).estimates["mbar"], ""
+        return run_beside(problem_of_prior(problem, alone), meter, run).estimates["mbar"], ""
     except RefTIError as error:  # may not cost the result that is there already
         return Estimate(float("nan"), 0.0), str(error)
+
+
+def problem_of_prior(problem: Problem, settings: Settings) -> Problem:
+    """The problem of the prior alone.
+
+    By sampling alone: what is known of its factors is held against it afterwards. A ridge without
+    end is refused then, since it would cost much and tell little.
+    """
+    prior = problem.model.prior_alone().with_prior_parts("")
+    return Problem(Evidence, (prior,), adapted_to_models(settings, [prior]))

@@ -6,10 +6,10 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-import xarray
 
 from refti.references.base import Reference
-from refti.results.datasets import free_name, to_dataset
+from refti.results.datasets import free_name
+from refti.results.late import LateDataset, NamedArrays
 from refti.run.rounds import RunState
 from refti.run.tuning import SHOWN
 from refti.sampling.engine import Engine
@@ -29,7 +29,7 @@ def draw_reference(state: RunState, engine: Engine) -> np.ndarray:
     return points[: max(SHOWN.fewest_draws, min(SHOWN.draws, SHOWN.numbers // dim))]
 
 
-def name_shown(state: RunState, reference: np.ndarray) -> tuple[xarray.Dataset, dict[str, Any]]:
+def name_shown(state: RunState, reference: np.ndarray) -> tuple[LateDataset, dict[str, Any]]:
     """The reference's draws by the user's names, and a record of the modes and the versions."""
     problem, modes = state.problem, state.plan.pilot.modes
     peaks = modes.peaks[: SHOWN.modes] if modes.are_separate else modes.mode.x[None]
@@ -38,7 +38,6 @@ def name_shown(state: RunState, reference: np.ndarray) -> tuple[xarray.Dataset, 
     with np.errstate(all="ignore"):
         values = problem.model.space.constrain_all(points)
     draws = {name: value[: len(reference)] for name, value in values.items()}
-    dataset = to_dataset(draws, lead=("draw",), dims={}, coords={})
     shares: list[float | None] = [None] * len(peaks)
     if modes.are_separate and modes.log_masses is not None:
         masses = np.exp(modes.log_masses - modes.log_masses.max())
@@ -55,7 +54,7 @@ def name_shown(state: RunState, reference: np.ndarray) -> tuple[xarray.Dataset, 
             }
             for i, share in enumerate(shares)
         ]
-    return dataset, found
+    return NamedArrays(draws, ("draw",)), found
 
 
 PACKAGES = ("refti", "jax", "blackjax", "numpyro", "numpy", "scipy")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,19 +16,22 @@ from refti.models.compiled import compiled
 from refti.models.density import Density
 from refti.paths.path import Leg
 
-Position = tuple[Float[Array, " dim"], Float[Array, ""]]
-"""Whitened coordinates, and a slot that never moves from 0 and whose gradient is delta.
 
-So delta comes from the density evaluation that a gradient needs anyway.
-"""
+class OnLeg(NamedTuple):
+    """What one evaluation gives: log q_lam, its gradient, and delta."""
+
+    log_density: Float[Array, ""]
+    gradient: Float[Array, " dim"]
+    delta: Float[Array, ""]
+
 
 OUTSIDE = -1e300  # stands for an infinite delta, where either density is zero; 0 times it is 0
 
 
 def log_density_on(
-    leg: Leg, lam: Float[Array, ""], x: Float[Array, " dim"], slot: Float[Array, ""]
-) -> Float[Array, ""]:
-    """log q_lam at x; its derivative in `slot` is delta.
+    leg: Leg, lam: Float[Array, ""], x: Float[Array, " dim"]
+) -> tuple[Float[Array, ""], Float[Array, ""]]:
+    """log q_lam and delta at x.
 
     Between the ends the density lives where both of them do. At lambda = 0 and 1 it is that of
     the end itself, unrestricted, so that the share of it inside the other's support can be
@@ -40,41 +44,28 @@ def log_density_on(
     between = jnp.where(inside, (1 - lam) * finite_start + lam * finite_end, -jnp.inf)
     value = jnp.where(lam == 0, start, jnp.where(lam == 1, end, between))
     delta = jnp.where(inside, finite_end - finite_start, OUTSIDE)
-    return value + slot * jax.lax.stop_gradient(delta)
+    return value, delta
 
 
 def whitened(
     leg: Leg, lam: Float[Array, ""], location: Float[Array, " dim"], factor: Any
-) -> Callable[[Position], Float[Array, ""]]:
-    """log q_lam as a function of position, x = location + factor @ u.
+) -> Callable[[Float[Array, " dim"]], OnLeg]:
+    """What an evaluation at whitened coordinates u gives, x = location + factor @ u.
 
-    Programs ask for its gradient in several places. What is traced for one of them serves all.
+    Programs evaluate in several places. What is traced for one of them serves all.
     """
-    traced = _value_and_gradient.program_within(leg)
-
-    @jax.custom_vjp
-    def log_density(position: Position) -> Float[Array, ""]:
-        return traced(leg, lam, location, factor, position)[0]
-
-    def forward(position: Position) -> tuple[Float[Array, ""], Position]:
-        return traced(leg, lam, location, factor, position)
-
-    def backward(gradient: Position, cotangent: Float[Array, ""]) -> tuple[Position]:
-        return (jax.tree.map(lambda part: cotangent * part, gradient),)
-
-    log_density.defvjp(forward, backward)
-    return log_density
+    return partial(_evaluate.program_within(leg), leg, lam, location, factor)
 
 
 @compiled(options=None)
-def _value_and_gradient(
-    leg: Leg, lam: Float[Array, ""], location: Float[Array, " dim"], factor: Any, position: Position
-) -> tuple[Float[Array, ""], Position]:
-    def log_density(position: Position) -> Float[Array, ""]:
-        u, slot = position
-        return log_density_on(leg, lam, location + out(factor, u), slot)
+def _evaluate(
+    leg: Leg, lam: Float[Array, ""], location: Float[Array, " dim"], factor: Any, u: Array
+) -> OnLeg:
+    def log_density(u: Array) -> tuple[Array, Array]:
+        return log_density_on(leg, lam, location + out(factor, u))
 
-    return jax.value_and_grad(log_density)(position)
+    (value, delta), gradient = jax.value_and_grad(log_density, has_aux=True)(u)
+    return OnLeg(value, gradient, delta)
 
 
 def _value(density: Density, x: Float[Array, " dim"]) -> Float[Array, ""]:

@@ -31,6 +31,10 @@ class SamplingTuning:
     first_step: float = tuned(0.7, "times dim^(-1/4), the scaling of HMC, before steps are adapted")
     most_steps: int = tuned(256, "leapfrog steps of one HMC trajectory")
     most_doublings: int = tuned(8, "of a NUTS trajectory: as many steps as HMC may have")
+    divergent: float = tuned(
+        1000.0,
+        "nats by which the energy rises on a divergent trajectory, as in Stan",
+    )
     few_divergences: float = tuned(
         0.001, "the share of iterations above which warm-up asks for a larger acceptance"
     )

@@ -50,7 +50,7 @@ def find_mode_by_values(evaluate: ValueAndGradient, start: np.ndarray) -> tuple[
         iterations=TUNING.first_value_iterations,
         tolerance=TUNING.value_tolerance,
     )
-    spread = np.diag(_half_nat_reach(evaluate, origin, value, plain))
+    spread = np.diag(half_nat_reach(evaluate, origin, value, plain))
     spread = spread @ _whitening_factor(_curvature(evaluate, origin, value, spread, 1.0))
     origin, value = climb(
         by_differences(evaluate, spread, TUNING.value_step),
@@ -59,7 +59,7 @@ def find_mode_by_values(evaluate: ValueAndGradient, start: np.ndarray) -> tuple[
         iterations=TUNING.value_iterations,
         tolerance=TUNING.value_tolerance,
     )
-    spread = spread * _half_nat_reach(evaluate, origin, value, spread)
+    spread = spread * half_nat_reach(evaluate, origin, value, spread)
     curvature = _curvature(evaluate, origin, value, spread, TUNING.bend_step)
     fine = _second_derivatives(evaluate, origin, value, spread, TUNING.fine_bend_step)
     size = np.abs(curvature).max()
@@ -76,7 +76,7 @@ def find_spread(evaluate: ValueAndGradient, x: np.ndarray, value: float) -> np.n
     Its columns are as long as the density takes to fall by half a nat. They are turned from the
     parameters' own axes only where these go together.
     """
-    spread = np.diag(_half_nat_reach(evaluate, x, value, np.eye(len(x))))
+    spread = np.diag(half_nat_reach(evaluate, x, value, np.eye(len(x))))
     curvature = _curvature(evaluate, x, value, spread, 1.0)
     if not np.isfinite(curvature).all():
         return spread
@@ -84,10 +84,10 @@ def find_spread(evaluate: ValueAndGradient, x: np.ndarray, value: float) -> np.n
     if np.abs(curvature - np.diag(along)).max() <= TUNING.aslant * np.abs(along).max():
         return spread
     spread = spread @ _whitening_factor(curvature)
-    return spread * _half_nat_reach(evaluate, x, value, spread)
+    return spread * half_nat_reach(evaluate, x, value, spread)
 
 
-def _half_nat_reach(
+def half_nat_reach(
     evaluate: ValueAndGradient, x: np.ndarray, value: float, factor: np.ndarray
 ) -> np.ndarray:
     """How far along each column of a factor the density falls by half a nat, at most on one side.

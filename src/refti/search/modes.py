@@ -103,7 +103,8 @@ def _find_modes_rounded(
     If there is one alone, what is known of it stays what it was: that it has no curvature.
     """
     alone, dim = Modes(mode, starts, searched=Searched(0, 0, 0, 0)), len(mode.x)
-    rounded = round_off(evaluate, mode.x, mode.log_density) if dim <= TUNING.curved_peaks else None
+    is_small = dim <= TUNING.search_dimensions
+    rounded = round_off(evaluate, mode.x, mode.log_density) if is_small else None
     if rounded is None:
         return alone
     cost = cost_of_rounding(dim)

@@ -58,7 +58,9 @@ def find_modes_by_values(
     factor = mode.factor()
     if factor is None:
         return replace(first, searched=Searched(0, 0, 0, 0, by_values=True))
-    flattened = explore_flattened(mode.x, factor)
+    # Off a flat top the density falls so steeply that chains take long to get anywhere.
+    times = TUNING.longer_off_flat_tops if had_no_curvature else 1
+    flattened = explore_flattened(mode.x, factor, times)
     # Points of one flattening are where those of the one before went on to.
     independent = len(flattened) // TUNING.flattenings_by_values
     searched = Searched(len(flattened), 0, independent, 0, by_values=True)

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from refti.factors.either import into_rows
 from refti.models.model import ValueAndGradient
 from refti.models.space import Space
 from refti.search.broad_parts import BroadPart
@@ -73,7 +74,9 @@ def find_more_modes(
         values=values,
         scanned=scanned,
     )
-    searched = _both(modes.searched, record_of(search, spent))
+    outside = _outside(part, known, given - modes.broad)
+    is_met = len(outside) > 0 and search.met_anew(outside) >= TUNING.rare
+    searched = _both(modes.searched, record_of(search, spent), is_met)
     return _with_found(evaluate, replace(modes, searched=searched), search)
 
 
@@ -96,10 +99,19 @@ def _known(evaluate: ValueAndGradient, modes: Modes, part: BroadPart) -> KnownPe
     return KnownPeaks(x, heights, factors, np.full(len(x), True), np.arange(len(x)))
 
 
-def _both(first: Searched | None, second: Searched) -> Searched:
+def _outside(part: BroadPart, known: KnownPeaks, tops: int) -> np.ndarray:
+    """The numbers of the known tops that stand beyond a part, which is the first of all."""
+    u = np.linalg.norm(into_rows(part.factor, known.x[1:tops] - part.x), axis=1)
+    return 1 + np.flatnonzero(u > TUNING.within_a_part * np.sqrt(len(part.x)))
+
+
+def _both(first: Searched | None, second: Searched, is_met: bool) -> Searched:
     """The record of two searches, the second of which set out about more.
 
-    What may have been missed is by the second: those of the first set out about peaks alone.
+    What may have been missed is by the second: those of the first set out about peaks alone. If
+    those met a mode so rarely that others were likely missed, that is answered where wanderers
+    of the second met it again and again, as all modes beyond the part. Modes that kept turning up
+    to the end of the first may have others among them that are no more likely to be met now.
     """
     if first is None:
         return replace(second, about_broad=True)
@@ -109,7 +121,8 @@ def _both(first: Searched | None, second: Searched) -> Searched:
         from_prior=first.from_prior + second.from_prior,
         evaluations=first.evaluations + second.evaluations,
         lost=first.lost + second.lost,
-        still_growing=first.still_growing or second.still_growing,
+        still_growing=second.still_growing
+        or (first.still_growing and not (is_met and first.is_quiet)),
         relabelled=second.relabelled or first.relabelled,
         about_broad=True,
     )

@@ -82,6 +82,15 @@ class Ongoing:
         """
         return min((int(met.sum()) for met in self._met()), default=TUNING.rare)
 
+    def met_anew(self, peaks: np.ndarray) -> int:
+        """How many wanderers from elsewhere came to the one of some peaks that fewest came to."""
+        orbits = [self.orbits.of(int(peak)) for peak in peaks]
+        met = {orbit: 0 for orbit in orbits}
+        for peak, strangers in self.strangers.items():
+            if self.orbits.of(peak) in met:
+                met[self.orbits.of(peak)] += int(strangers.sum())
+        return min(met.values(), default=TUNING.rare)
+
     @property
     def rarest_near(self) -> float:
         """The share of those who came to that mode that set out from no reach."""

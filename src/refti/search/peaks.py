@@ -16,7 +16,7 @@ from refti.search.tuning import TUNING
 
 # From a mode and a factor of its spread, the points x[n, dim] that draws of the flattened density
 # come to. They find what random directions, of which there are too many, miss.
-ExploreFlattened = Callable[[np.ndarray, np.ndarray], np.ndarray]
+ExploreFlattened = Callable[[np.ndarray, np.ndarray, int], np.ndarray]
 
 
 @dataclass(frozen=True, eq=False)

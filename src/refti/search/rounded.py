@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from refti.models.model import ValueAndGradient
-from refti.search.finite_differences import find_spread
+from refti.search.finite_differences import find_spread, half_nat_reach
 from refti.search.mode import Mode
 from refti.search.tuning import TUNING
 
@@ -19,7 +19,7 @@ ENDS, HALF_WAY = 7 / 90, 32 / 90
 
 def cost_of_rounding(dim: int) -> int:
     """Evaluations of a density for one of it rounded off."""
-    return 4 * dim + 1
+    return 4 * dim + 1 if dim <= TUNING.curved_peaks else TUNING.rounded_points
 
 
 def round_off(
@@ -29,9 +29,18 @@ def round_off(
 
     None where the point is no top: a spike that goes on rising, an edge, the middle of a saddle.
     """
-    spread = find_spread(evaluate, top, height)
+    many = len(top) > TUNING.curved_peaks
+    if many:
+        spread = np.diag(half_nat_reach(evaluate, top, height, np.eye(len(top))))
+    else:
+        spread = find_spread(evaluate, top, height)
     if not _is_top(evaluate, top, height, spread):
         return None
+    return _over_points(evaluate, spread) if many else _over_axes(evaluate, spread)
+
+
+def _over_axes(evaluate: ValueAndGradient, spread: np.ndarray) -> ValueAndGradient:
+    """The mean over every axis by itself, all of them added up."""
     shifts, inverse = TUNING.rounded_over * spread.T, np.linalg.inv(spread)
 
     def averaged(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -46,6 +55,27 @@ def round_off(
             slopes = (up - down) / (2 * TUNING.rounded_over)
         inside = np.isfinite(mean)
         return np.where(inside, mean, -np.inf), np.where(inside[:, None], slopes, 0.0) @ inverse
+
+    return averaged
+
+
+def _over_points(evaluate: ValueAndGradient, spread: np.ndarray) -> ValueAndGradient:
+    """The mean over a few points all around, which cost the same in any number of dimensions.
+
+    Along every axis they are evenly spaced over a spread to both sides, in an order of its own.
+    A flat top becomes round so; a cusp becomes many small ones, and is none the rounder.
+    """
+    count, rng = TUNING.rounded_points, np.random.default_rng(TUNING.rounded_seed)
+    evenly = TUNING.rounded_over * ((2 * np.arange(count) + 1) / count - 1)
+    shifts = rng.permuted(np.tile(evenly, (len(spread), 1)), axis=1).T @ spread.T
+
+    def averaged(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        shape = (len(x), count, x.shape[1])
+        values, gradients = evaluate((x[:, None] + shifts).reshape(-1, x.shape[1]))
+        mean = values.reshape(shape[:2]).mean(axis=1)
+        inside = np.isfinite(mean)
+        slopes = gradients.reshape(shape).mean(axis=1)
+        return np.where(inside, mean, -np.inf), np.where(inside[:, None], slopes, 0.0)
 
     return averaged
 

@@ -61,6 +61,12 @@ class Searched:
     about_broad: bool = False
 
     @property
+    def is_quiet(self) -> bool:
+        """Whether most wanderers came after the last new mode, and hardly any to one of its own."""
+        told, sent = self.since_new + self.scanned, self.wanderers - self.from_prior
+        return told >= TUNING.quiet * sent and self.unseen_share <= TUNING.unseen
+
+    @property
     def smallest_share(self) -> float:
         """The share of the flattened density that a mode needs to be found with 95 %."""
         return share_found(self.since_new + self.scanned)
@@ -75,8 +81,8 @@ class Searched:
         """What was searched and what may have been missed, in plain English."""
         if self.wanderers == 0:
             return (
-                "Other modes were not searched for: the highest point has no curvature, or no "
-                "climb reached a peak."
+                "Other modes were not searched for, so nothing would reveal one: the highest point "
+                "has no curvature, or no climb reached a peak."
             )
         slopes = f"{_percent(self.smallest_share)} of the flattened density"
         if self.smallest_prior_share is not None:
@@ -84,7 +90,8 @@ class Searched:
         if self.scanned_near:
             slopes += f", or {_percent(share_found(self.scanned_near))} of the modes found,"
         scanned = f"{self.scanned + self.scanned_near:,} values, " if self.scanned else ""
-        words = (
+        words = "Little was searched, as the density gives no gradient: " if self.by_values else ""
+        words += (
             f"{self.wanderers:,} climbs, {scanned}{self.evaluations:,} evaluations. Another mode "
             f"would have been found with {100 * TUNING.found_with:g} % probability if at least "
             f"{slopes} leads up to it"

@@ -30,7 +30,12 @@ class BroadTuning:
     apart: float = tuned(2**0.5, "… and each so many times the one before: out to 3,000 times")
     rays: int = tuned(32, "on which each shell is looked at, the same on all")
     rise: float = tuned(3.0, "nats that the mass rises by, beyond what few rays make of noise")
-    chains_that_pass: float = tuned(0.5, "of all, over where the mass is least, to need no help")
+    chains_that_pass: float = tuned(0.5, "of all, over where the mass is least, to need no help …")
+    passes: int = tuned(
+        4,
+        "… if each of them does so often: of pilots in the spike of a slab, those that did so once "
+        "to three times stayed on either side, and those that need no help did it 30 times",
+    )
     climbs: int = tuned(8, "from the highest points of a shell, to see where they lead")
     most_astray: float = tuned(0.75, "of them, to somewhere else than the peak")
     draws: int = tuned(512, "of a broad part's Gaussian, to which the next one is fitted …")
@@ -81,8 +86,8 @@ class Shells(NamedTuple):
             if not np.isfinite(self.new_mass[shell]) or lower < self.log_mass[dip] + TUNING.rise:
                 continue
             within = radii < self.radii[dip]
-            pass_by = within.any(axis=1) & (~within).any(axis=1)
-            if pass_by.mean() >= TUNING.chains_that_pass:
+            passes = np.sum(within[:, 1:] != within[:, :-1], axis=1)
+            if np.mean(passes >= TUNING.passes) >= TUNING.chains_that_pass:
                 continue
             if best is None or self.new_mass[shell] > self.new_mass[best]:
                 best = shell

@@ -65,6 +65,10 @@ class SearchTuning:
     rounded_over: float = tuned(
         1.0, "spreads to both sides over which slopes are taken where a top has no curvature"
     )
+    rounded_points: int = tuned(
+        16, "around, over which the density is averaged instead in more than 50 dimensions"
+    )
+    rounded_seed: int = tuned(0, "of the order of these points along each parameter")
     least_fall_of_a_top: float = tuned(
         0.05, "nats that the density falls over so much, to every side, where it is a top"
     )
@@ -168,6 +172,11 @@ class SearchTuning:
         6,
         "wanderers that a mode must have been met by: where one was met by fewer, others that "
         "hold as much may well not have been met at all",
+    )
+    within_a_part: float = tuned(
+        3.0,
+        "spreads of a broad part, for each root of a dimension, within which a peak is its own: "
+        "climbs from about the part need not meet that again",
     )
     modes_in_a_row: int = tuned(
         3, "from whose widths it is told how narrow one more would be, and whether it was missed"
@@ -280,6 +289,14 @@ class SearchTuning:
     )
     relabelled_points: int = tuned(4, "points beside modes at which a renumbering is tried")
 
+    flipped_together: int = tuned(3, "most parameters whose signs are tried to change together")
+    most_flipped: int = tuned(200, "sets of them that are tried, an evaluation each")
+    most_signed: int = tuned(6, "components of an axis whose signs are tried to change one by one")
+    flipped_peaks: int = tuned(
+        8, "heaviest peaks that are compared as images of each other with other signs"
+    )
+    flipped_height: float = tuned(0.01, "nats by which such two may differ, as climbs leave them")
+
     # By values alone, where a gradient costs an evaluation a dimension.
     first_value_step: float = tuned(1e-4, "of differences in coordinates of which nothing is known")
     value_step: float = tuned(1e-3, "of differences, in spreads")
@@ -298,6 +315,11 @@ class SearchTuning:
     flattenings_by_values: int = tuned(3, "of the density, on which chains look for other modes")
     ascents: int = tuned(3, "times that those who come to the known mode are let go")
     few_ascent_steps: int = tuned(3, "steps of an ascent before that")
+    longer_off_flat_tops: int = tuned(
+        4,
+        "times as many moves of those chains where the top has no curvature: two flat ones 23 "
+        "spreads apart in five dimensions were then found by 6 searches of 6, by none before",
+    )
     few_points_between: int = tuned(6, "points at which the way to the mode is looked at for a dip")
     most_climbs: int = tuned(8, "to other peaks, from the highest points first")
     few_climbers_apart: float = tuned(4.0, "times further than one peak's width are climbers apart")

@@ -47,15 +47,24 @@ _SUPPORTS = {
 
 
 def log_mass(
-    declared: Declared, distribution: str, arguments: Sequence[Tokens], known: Mapping[str, Any]
+    declared: Declared,
+    distribution: str,
+    arguments: Sequence[Tokens],
+    between: tuple[Tokens, Tokens] | None,
+    known: Mapping[str, Any],
 ) -> float | None:
     """The log of what is left of a distribution between a parameter's bounds, for one element.
 
     It is 0 where nothing is cut off, and None where that depends on parameters or is not known.
+    A distribution that is truncated, `between` two bounds, is divided by what is left of it there.
     """
-    between = tuple(declared.bounds.get(side) for side in ("lower", "upper"))
-    if distribution == "uniform" and tuple(arguments) == between:
+    own = tuple(declared.bounds.get(side, ()) for side in ("lower", "upper"))
+    if distribution == "uniform" and tuple(arguments) == own:
         return 0.0  # whatever the bounds depend on
+    if between is not None and all(
+        not bound or bound == truncation for bound, truncation in zip(own, between, strict=True)
+    ):
+        return 0.0  # beyond where it is truncated it is zero
     lower, upper = (_bound(declared, side, known) for side in ("lower", "upper"))
     if declared.kind == "positive_ordered":
         lower = 0.0
@@ -64,18 +73,36 @@ def log_mass(
     if lower is None or upper is None:
         return None
     least, most = _SUPPORTS.get(distribution, (-inf, inf))
-    if distribution in _SUPPORTS and lower <= least and upper >= most:
+    if between is not None:
+        ends = [number(end, known) if end else None for end in between]
+        if any(end and value is None for end, value in zip(between, ends, strict=True)):
+            return None
+        least = least if ends[0] is None else max(least, float(ends[0]))
+        most = most if ends[1] is None else min(most, float(ends[1]))
+    is_known = distribution in _SUPPORTS or between is not None
+    if is_known and lower <= least and upper >= most:
         return 0.0
+    made = frozen(distribution, arguments, known)
+    left = None if made is None else _log_between(made, max(lower, least), min(upper, most))
+    whole_of_it = 0.0 if between is None or made is None else _log_between(made, least, most)
+    return None if left is None or whole_of_it is None else left - whole_of_it
+
+
+def frozen(distribution: str, arguments: Sequence[Tokens], known: Mapping[str, Any]) -> Any | None:
+    """The distribution by SciPy, or None where it or an argument is not known."""
     numbers = [number(argument, known) for argument in arguments]
     if distribution not in _MADE or any(value is None for value in numbers):
         return None
     try:
-        made = _MADE[distribution](*numbers)
-        # From the side on which less is left, so that no digits are lost.
-        left = made.sf(lower) - made.sf(upper) if lower > made.median() else None
-        mass = float(made.cdf(upper) - made.cdf(lower) if left is None else left)
+        return _MADE[distribution](*numbers)
     except (TypeError, ValueError, ZeroDivisionError):
         return None
+
+
+def _log_between(made: Any, lower: float, upper: float) -> float | None:
+    # From the side on which less is left, so that no digits are lost.
+    left = made.sf(lower) - made.sf(upper) if lower > made.median() else None
+    mass = float(made.cdf(upper) - made.cdf(lower) if left is None else left)
     return log(mass) if mass > 0 and isfinite(mass) else None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -98,7 +98,7 @@ def _convert(value: Any, declared: Mapping[str, Any]) -> Any:
         return _to_lists(value)
     array = np.asarray(_to_lists(value, numbers=True))
     if array.dtype.kind not in "bifu":
-        raise TypeError(f"values of type {_type_of(value)}")
+        raise TypeError(_type_of(_to_lists(value)))
     # An empty array has lost how many dimensions it had.
     if array.ndim != dimensions and array.size > 0:
         raise ValueError(f"the shape {array.shape}")
@@ -143,6 +143,17 @@ def _describe(declared: Mapping[str, Any]) -> str:
 
 
 def _type_of(value: Any) -> str:
-    while isinstance(value, list | tuple) and value:
-        value = value[0]
-    return type(value).__name__
+    """The type of the first value that is no number, of which None, JSON's null, is one."""
+    inside = list(_numbers_in(value))
+    odd = [one for one in inside if not isinstance(one, bool | int | float)]
+    if any(one is None for one in odd):
+        return "null (None), which stands for a missing value"
+    return f"values of type {type((odd or inside or [value])[0]).__name__}"
+
+
+def _numbers_in(value: Any) -> Iterator[Any]:
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from _numbers_in(item)
+    else:
+        yield value

@@ -51,12 +51,12 @@ def parse(tokens: Sequence[str]) -> list[Declared]:
     rest = list(tokens)
     array: tuple[Tokens, ...] = ()
     if rest[0] == "array":
-        inside, rest = _bracketed(rest[1:])
+        inside, rest = bracketed(rest[1:])
         array = tuple(split(inside, ","))
     kind, rest = rest[0], rest[1:]
     bounds: dict[str, Tokens] = {}
     if kind == "tuple":
-        _, rest = _bracketed(rest)
+        _, rest = bracketed(rest)
     if rest and rest[0] == "<":
         end = _end_of_bounds(rest)
         for part in split(rest[1:end], ","):
@@ -64,7 +64,7 @@ def parse(tokens: Sequence[str]) -> list[Declared]:
         rest = rest[end + 1 :]
     sizes: tuple[Tokens, ...] = ()
     if rest and rest[0] == "[":
-        inside, rest = _bracketed(rest)
+        inside, rest = bracketed(rest)
         sizes = tuple(split(inside, ","))
     found = []
     for one in split(rest, ","):
@@ -74,7 +74,7 @@ def parse(tokens: Sequence[str]) -> list[Declared]:
     return found
 
 
-def _bracketed(tokens: list[str]) -> tuple[list[str], list[str]]:
+def bracketed(tokens: list[str]) -> tuple[list[str], list[str]]:
     """What stands in the bracket that the tokens begin with, and what comes after it."""
     depth = 0
     for place, token in enumerate(tokens):

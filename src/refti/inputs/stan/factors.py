@@ -44,7 +44,10 @@ class Factor:
         lefts: what stands on the left of the densities in it; none of a term without any.
         distribution: its name where the term is one density and nothing else; "" otherwise.
         arguments: of that distribution.
-        truncated: whether the density is divided by what is left of it between bounds.
+        between: the bounds after a tilde between which the density is truncated, `T[0, ]`; None of
+            one that is not.
+        beside: signed terms of the same statement that hold no density: constants, and masses of
+            distributions by which a density is truncated.
         loops: those that it stands in, the outermost first.
         is_conditional: whether it stands in an `if` or a `while`.
         is_likelihood: whether it is made of data.
@@ -55,7 +58,8 @@ class Factor:
     lefts: tuple[Tokens, ...]
     distribution: str
     arguments: tuple[Tokens, ...]
-    truncated: bool
+    between: tuple[Tokens, Tokens] | None
+    beside: tuple[tuple[str, Tokens], ...]
     loops: tuple[Loop, ...]
     is_conditional: bool
     is_likelihood: bool
@@ -144,7 +148,7 @@ class Code:
     ) -> list[Factor]:
         context = {"loops": loops, "is_conditional": is_conditional}
         if line.kind == "draw":
-            name, arguments, truncated = _drawn(line.right)
+            name, arguments, between = _drawn(line.right)
             data = bool(DISCRETE.match(name)) or self._is_of_data((line.left,), line.tokens)
             text = " ".join(line.tokens)
             return [
@@ -153,7 +157,8 @@ class Code:
                     (line.left,),
                     name,
                     arguments,
-                    truncated,
+                    between,
+                    (),
                     **context,  # type: ignore[arg-type]
                     is_likelihood=data,
                     text=f"{text};",
@@ -168,7 +173,8 @@ class Code:
                     (),
                     "",
                     (),
-                    False,
+                    None,
+                    (),
                     **context,  # type: ignore[arg-type]
                     is_likelihood=data,
                     text=f"{text};",
@@ -176,10 +182,31 @@ class Code:
             ]
         if line.kind != "target":
             return []
-        return [self._term(line, sign, term, context) for sign, term in syntax.terms(line.right)]
+        terms = syntax.terms(line.right)
+        beside = self._beside(terms)
+        return [
+            self._term(line, sign, term, beside[place], context)
+            for place, (sign, term) in enumerate(terms)
+        ]
+
+    def _beside(self, terms: list[tuple[str, Tokens]]) -> list[tuple[tuple[str, Tokens], ...]]:
+        """Constants and masses of each density: those after it, the first also those before."""
+        found: list[list[tuple[str, Tokens]]] = [[] for _ in terms]
+        densities = [place for place, (_, term) in enumerate(terms) if _is_density(term)]
+        for place, (sign, term) in enumerate(terms):
+            is_constant = not self.sources(term) & set(self.parameters)
+            if densities and place not in densities and (is_constant or _is_mass(term)):
+                before = [one for one in densities if one < place]
+                found[before[-1] if before else densities[0]].append((sign, term))
+        return [tuple(one) for one in found]
 
     def _term(
-        self, line: Statement, sign: str, term: Tokens, context: Mapping[str, object]
+        self,
+        line: Statement,
+        sign: str,
+        term: Tokens,
+        beside: tuple[tuple[str, Tokens], ...],
+        context: Mapping[str, object],
     ) -> Factor:
         inner = [(name, given) for name, given in syntax.calls(term) if DENSITY.search(name)]
         lefts = tuple(syntax.split(given, "|")[0] for _, given in inner)
@@ -190,15 +217,13 @@ class Code:
             name = re.sub("_lu?p[dm]f$", "", term[0])
             given = syntax.split(term[2:-1], "|")
             arguments = tuple(syntax.split(given[1], ",")) if len(given) > 1 else ()
-        # What is added beside a density without any parameter or data makes up for its bounds.
-        others = [t for _, t in syntax.terms(line.right) if t != term]
-        truncated = any(not self.sources(t) or _is_mass(t) for t in others)
         return Factor(
             line,
             lefts,
             name,
             arguments,
-            truncated,
+            None,
+            beside,
             **context,  # type: ignore[arg-type]
             is_likelihood=any(MASS.search(called) for called, _ in inner)
             or self._is_of_data(lefts, term),
@@ -228,17 +253,27 @@ def _loop(tokens: Tokens) -> Loop | None:
     return Loop(tokens[2], bounds[0], bounds[1]) if len(bounds) == 2 else Loop(tokens[2], (), ())
 
 
-def _drawn(tokens: Tokens) -> tuple[str, tuple[Tokens, ...], bool]:
-    """The distribution after a tilde, its arguments, and whether it is truncated."""
+def _drawn(
+    tokens: Tokens,
+) -> tuple[str, tuple[Tokens, ...], tuple[Tokens, Tokens] | None]:
+    """The distribution after a tilde, its arguments, and between what it is truncated."""
     depth, end = 0, len(tokens)
     for place, token in enumerate(tokens):
         depth += (token in syntax.OPENING) - (token in syntax.CLOSING)
         if depth == 0 and token == ")":
             end = place
             break
-    return tokens[0], tuple(a for a in syntax.split(tokens[2:end], ",") if a), end + 1 < len(tokens)
+    arguments = tuple(a for a in syntax.split(tokens[2:end], ",") if a)
+    after = tokens[end + 1 :]
+    bounds = syntax.split(after[2:-1], ",") if after[:2] == ("T", "[") else []
+    return tokens[0], arguments, (bounds[0], bounds[1]) if len(bounds) == 2 else None
+
+
+def _is_density(term: Tokens) -> bool:
+    return syntax.is_one_call(term) and re.search("_lu?p[dm]f$", term[0]) is not None
 
 
 def _is_mass(term: Tokens) -> bool:
-    """Whether a term is the mass of a distribution between bounds."""
-    return bool(term) and re.search("_lc?cdf$|^log_diff_exp$|^log1m_exp$", term[0]) is not None
+    """Whether a term is the mass of a distribution between bounds, or some of them."""
+    called = [name for name, _ in syntax.calls(term)]
+    return any(re.search("_lc?cdf$|^log_diff_exp$|^log1m_exp$", name) for name in called)

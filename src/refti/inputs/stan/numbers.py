@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping, Sequence
-from math import exp, log, sqrt
+from math import exp, lgamma, log, sqrt
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ _FUNCTIONS: dict[str, Callable[..., float]] = {
     "sqrt": sqrt,
     "exp": exp,
     "log": log,
+    "lgamma": lgamma,
     "abs": abs,
     "square": lambda x: x * x,
 }

@@ -13,10 +13,11 @@ from itertools import zip_longest
 from math import prod
 from typing import Any, Literal
 
-from refti.inputs.stan import cut_priors, syntax
+from refti.inputs.stan import cut_priors, made_up, syntax
 from refti.inputs.stan.declarations import Declared
 from refti.inputs.stan.factors import Code, Factor, Loop
 from refti.inputs.stan.numbers import number, whole
+from refti.inputs.stan.ranks import rank
 from refti.inputs.stan.syntax import Tokens
 
 # Functions that put their arguments beside each other and change none of them.
@@ -31,6 +32,9 @@ _MATRIX_PRIORS = {
     "cov_matrix": ("wishart", "inv_wishart"),
     "cholesky_factor_cov": ("wishart_cholesky", "inv_wishart_cholesky"),
 }
+# Distributions of whole vectors, which have the mean as their first argument.
+_OF_VECTORS = ("multi_normal", "multi_student_t", "multi_gp", "dirichlet", "gaussian_dlm")
+_ROUNDING = 1e-9  # of masses in nats that make each other up
 _PLAIN = ("real", "vector", "row_vector", "matrix", "ordered", "positive_ordered")
 
 
@@ -86,7 +90,7 @@ def read_priors(code: Code, known: Mapping[str, Any]) -> Priors:
         if not drawn[name] and name not in touched:
             (uniform if declared.is_bounded else flat).append(name)
             continue
-        mass = _log_mass(declared, drawn[name], known)
+        mass = _log_mass(code, declared, drawn[name], known)
         others = _other_factors(code, name, [factor for factor, _ in drawn[name]])
         if mass is None or others or name in beside_data:
             unclear.append(name)
@@ -160,10 +164,12 @@ def _place(
         elements = _elements(code.parameters[name], index, loops, known)
         found[name] = elements if name not in found else None
     elif name in code.assigned and name not in seen:
-        for value in code.assigned[name]:
+        values = code.assigned[name]
+        for value in values:
             inner = {}
             _place(code, value, (), known, inner, (*seen, name))
-            found.update(dict.fromkeys(inner) if index else inner)
+            # What is assigned more than once may be another thing by then, in whole or in part.
+            found.update(inner if not index and len(values) == 1 else dict.fromkeys(inner))
 
 
 def _elements(
@@ -204,6 +210,7 @@ def _elements_of(
 
 
 def _log_mass(
+    code: Code,
     declared: Declared,
     drawn: list[tuple[Factor, Elements | None]],
     known: Mapping[str, Any],
@@ -213,6 +220,8 @@ def _log_mass(
         return None
     if any(factor.is_conditional or not factor.distribution for factor, _ in drawn):
         return None
+    if not all(_is_one_density(code, factor) for factor, _ in drawn):
+        return None
     if declared.kind in _MATRIX_PRIORS:
         known_kinds = _MATRIX_PRIORS[declared.kind]
         return 0.0 if all(f.distribution in known_kinds for f, _ in drawn) else None
@@ -220,17 +229,32 @@ def _log_mass(
         return None
     total = 0.0
     for factor, elements in drawn:
-        if factor.truncated:
+        count = _count(declared, elements, known)
+        if made_up.is_truncated(factor, declared, count, known):
             continue
-        each = cut_priors.log_mass(declared, factor.distribution, factor.arguments, known)
+        each = cut_priors.log_mass(
+            declared, factor.distribution, factor.arguments, factor.between, known
+        )
         orders = cut_priors.log_share_of_orderings(declared, known)
-        if each is None or orders is None:
+        constant = made_up.constants(factor, known)
+        if each is None or orders is None or constant is None:
             return None
-        count = _count(declared, elements, known) if each != 0 else 0
-        if count is None or (orders != 0 and not _are_numbers(factor, known)):
+        if (each != 0 and count is None) or (orders != 0 and not _are_numbers(factor, known)):
             return None
-        total += each * count + orders
-    return total
+        total += each * (count or 0) + orders + constant
+    return 0.0 if abs(total) < _ROUNDING else total
+
+
+def _is_one_density(code: Code, factor: Factor) -> bool:
+    """Whether a statement adds as many densities as it has elements on its left, and no more."""
+    if factor.distribution.startswith(_OF_VECTORS):
+        # A vector beside an array of vectors is as many densities as the array has.
+        ranks = [rank(one, code, factor.loops) for one in factor.arguments[:1]]
+        of_left = rank(factor.lefts[0], code, factor.loops)
+        return all(one is None or of_left is None or one <= of_left for one in ranks)
+    if rank(factor.lefts[0], code, factor.loops) != 0:
+        return True  # Stan itself sees that the sizes are the same
+    return all(rank(one, code, factor.loops) == 0 for one in factor.arguments)
 
 
 def _are_numbers(factor: Factor, known: Mapping[str, Any]) -> bool:

@@ -6,15 +6,13 @@ of the same family, other data or another seed runs what is already compiled.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-from blackjax.mcmc import hmc
 from jaxtyping import Array, Bool, Float, Int, Key
 
 from refti.factors.either import into_rows, on_host, out_all, out_rows
@@ -22,8 +20,10 @@ from refti.factors.factor import Factor
 from refti.models.compiled import compiled
 from refti.paths.path import Leg
 from refti.references.base import Reference
+from refti.sampling.ahead import Call
 from refti.sampling.density_along_leg import whitened
 from refti.sampling.kernels.base import HostOrDevice, Iterations, RungDensity, Trace
+from refti.sampling.kernels.chains import Chains, LookAt, Move
 from refti.sampling.kernels.leap import (
     Leaps,
     draw_leaps,
@@ -35,18 +35,6 @@ from refti.sampling.kernels.step_size import StepSize, adapt
 from refti.sampling.metering import Meter
 from refti.sampling.tuning import TUNING
 from refti.sampling.whitening import Whitening
-
-Move = Callable[..., tuple[hmc.HMCState, Any]]
-"""One iteration of one chain: (key, state, log_density, step size, length, most steps)."""
-
-
-class Chains(NamedTuple):
-    """Where the chains of a rung stand, in whitened coordinates u[chain, dim]."""
-
-    u: Any
-    log_density: Any  # [chain]
-    gradient: Any  # [chain, dim]
-    delta: Any  # [chain]
 
 
 @dataclass(frozen=True)
@@ -77,10 +65,37 @@ class GradientKernel:
         meter: Meter,
     ) -> tuple[Chains, StepSize | None, Trace]:
         """The state and the step size after some iterations of every chain, and their trace."""
-        leaping = iterations.leaping and isinstance(density.leg.start, Reference)
         leaps = _leaps(density, state, key, iterations, meter)
-        state, step_size, trace = meter.call(
-            _advance,
+        call = self._call(density, state, step_size, key, iterations, leaps)
+        state, step_size, trace = meter.call(call.program, *call.arguments, **call.options)
+        trace = Trace(*(np.asarray(a) for a in trace))
+        meter.count(gradients=int(trace.gradients.sum()))
+        return state, step_size, trace
+
+    def first_call(self, density: RungDensity, chains: int, count: int) -> Call:
+        """The call that will advance so many chains by so many iterations, with made-up numbers."""
+        dim, zero = len(density.whitening.location), np.zeros(())
+        each, points = np.zeros(chains), np.zeros((chains, dim))
+        leaps = no_leaps(count, chains, dim) if isinstance(density.leg.start, Reference) else None
+        return self._call(
+            density,
+            Chains(points, each, points, each),
+            StepSize(zero, zero, np.ones((), int), zero, zero),
+            jax.random.wrap_key_data(jnp.asarray(np.zeros(2, np.uint32))),
+            Iterations(count, TUNING.most_steps, TUNING.target_acceptance, adapting=True),
+            leaps,
+        )
+
+    def _call(
+        self,
+        density: RungDensity,
+        state: Chains,
+        step_size: StepSize | None,
+        key: jax.Array,
+        iterations: Iterations,
+        leaps: Leaps | None,
+    ) -> Call:
+        arguments = (
             density.leg,
             on_leg(density.lam),
             density.whitening,
@@ -91,14 +106,10 @@ class GradientKernel:
             jnp.asarray(iterations.most_steps),
             jnp.asarray(iterations.target_acceptance),
             jnp.asarray(iterations.adapting),
-            jnp.asarray(leaping),
+            jnp.asarray(iterations.leaping and isinstance(density.leg.start, Reference)),
             leaps,
-            move=self.move,
-            count=iterations.count,
         )
-        trace = Trace(*(np.asarray(a) for a in trace))
-        meter.count(gradients=int(trace.gradients.sum()))
-        return state, step_size, trace
+        return Call(_advance, arguments, {"move": self.move, "count": iterations.count})
 
     def position(self, density: RungDensity, state: Chains) -> np.ndarray:
         """Where the chains stand, x[chain, dim]."""
@@ -119,13 +130,13 @@ def evaluate_chains(
     leg: Leg, lam: Float[Array, ""], whitening: Whitening, u: Float[HostOrDevice, "chain dim"]
 ) -> Chains:
     """The state of chains at the given positions, which are whitened."""
+    chains: Chains = jax.vmap(_look_on(leg, lam, whitening))(jnp.asarray(u))
+    return chains
+
+
+def _look_on(leg: Leg, lam: Float[Array, ""], whitening: Whitening) -> LookAt:
     density = whitened(leg, lam, *whitening)
-
-    def one(u: Array) -> Chains:
-        state = hmc.init((u, jnp.zeros((), u.dtype)), density)
-        return Chains(u, state.logdensity, *state.logdensity_grad)
-
-    return jax.vmap(one)(jnp.asarray(u))
+    return lambda u: Chains(u, *density(u))
 
 
 @compiled(static_argnames=("move", "count"))
@@ -152,39 +163,37 @@ def _advance(
     moves towards acceptance at the target while adapting. A leap is tried after each where they
     are asked for.
     """
-    density = whitened(leg, lam, *whitening)
+    look_at = _look_on(leg, lam, whitening)
 
     def iterate(carried: Any, given: tuple[Array, Leaps | None]) -> Any:
-        (state, steps), (key, its_leaps) = carried, given
+        (chains, steps), (key, its_leaps) = carried, given
         jitter_key, chains_key, _ = keys_of_iteration(key)
         # One jitter for all chains: they run in step, so different lengths would only wait.
         jitter = jax.random.uniform(jitter_key, minval=0.5, maxval=1.5)
-        keys = jax.random.split(chains_key, len(state.logdensity))
+        keys = jax.random.split(chains_key, len(chains.log_density))
         log_size = jnp.where(adapting, steps.log_step_size, steps.log_step_size_avg)
         size = jnp.minimum(jnp.exp(log_size), TUNING.largest_step)
-        state, info = jax.vmap(
-            lambda key, state: move(key, state, density, size, jitter * length, most_steps)
-        )(keys, state)
-        acceptance, inside = jnp.nan_to_num(info.acceptance_rate), jnp.isfinite(info.energy)
+        chains, moved = jax.vmap(
+            lambda key, chain: move(key, chain, look_at, size, jitter * length, most_steps)
+        )(keys, chains)
+        acceptance, inside = jnp.nan_to_num(moved.acceptance), jnp.isfinite(moved.energy)
         adapted = adapt(steps, target_acceptance, _acceptance_inside(acceptance, inside))
         steps = jax.tree.map(lambda new, old: jnp.where(adapting, new, old), adapted, steps)
         if its_leaps is not None:
             leap = partial(take_leaps, its_leaps, lam)
-            state = jax.lax.cond(leaping, leap, lambda state: state, state)
-        u, _ = state.position
-        _, delta = state.logdensity_grad
+            chains = jax.lax.cond(leaping, leap, lambda chains: chains, chains)
         # Leaving the support is a rejection like any other, not a failure of the integrator.
-        divergent = info.is_divergent & inside
-        evaluations = info.num_integration_steps + leaping
-        trace = Trace(u, state.logdensity, delta, acceptance, divergent, evaluations)
-        return (state, steps), trace
+        divergent = moved.divergent & inside
+        evaluations = moved.steps + leaping
+        at = chains.u, chains.log_density, chains.delta
+        return (chains, steps), Trace(*at, acceptance, divergent, evaluations)
 
-    (state, steps), trace = jax.lax.scan(
-        iterate, (_blackjax_state(chains), steps), (jax.random.split(key, count), leaps)
+    (chains, steps), trace = jax.lax.scan(
+        iterate, (chains, steps), (jax.random.split(key, count), leaps)
     )
     trace = jax.tree.map(lambda a: jnp.moveaxis(a, 0, 1), trace)
     trace = trace._replace(x=whitening.location + out_all(whitening.factor, trace.x))
-    return Chains(state.position[0], state.logdensity, *state.logdensity_grad), steps, trace
+    return chains, steps, trace
 
 
 def _leaps(
@@ -205,12 +214,7 @@ def _leaps(
         for its_u in np.asarray(u)
     ]
     tried = Chains(*(np.stack(parts) for parts in zip(*there, strict=True)))
-    return Leaps(_blackjax_state(tried), luck)
-
-
-def _blackjax_state(chains: Chains) -> hmc.HMCState:
-    position = chains.u, np.zeros(chains.log_density.shape)
-    return hmc.HMCState(position, chains.log_density, (chains.gradient, chains.delta))
+    return Leaps(tried, luck)
 
 
 def _acceptance_inside(

@@ -2,28 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
+import jax
 import jax.numpy as jnp
-from blackjax.mcmc import hmc
 from jaxtyping import Array, Float, Int, Key
 
+from refti.sampling.kernels.chains import Chains, LookAt, Moved
 from refti.sampling.kernels.gradient_kernel import GradientKernel
-from refti.sampling.kernels.unit_metric import unit_metric
+from refti.sampling.tuning import TUNING
 
 
 def move(
     key: Key[Array, ""],
-    state: hmc.HMCState,
-    log_density: Callable[..., Float[Array, ""]],
+    chain: Chains,
+    look_at: LookAt,
     step_size: Float[Array, ""],
     length: Float[Array, ""],
     most_steps: Int[Array, ""],
-) -> tuple[hmc.HMCState, Any]:
-    """The state after a trajectory of a length, in steps of at most a size, or fewer of them."""
+) -> tuple[Chains, Moved]:
+    """The chain after a trajectory of a length, in steps of at most a size, or fewer of them.
+
+    Leapfrog steps under a standard normal momentum, whose end is accepted or not.
+    """
     steps = jnp.clip(jnp.ceil(length / step_size), 1, most_steps).astype(int)
-    return hmc.build_kernel()(key, state, log_density, step_size, unit_metric(), steps)
+    momentum_key, luck_key = jax.random.split(key)
+    momentum = jax.random.normal(momentum_key, chain.u.shape, chain.u.dtype)
+
+    def leapfrog(_: Array, before: tuple[Chains, Array]) -> tuple[Chains, Array]:
+        chain, momentum = before
+        momentum = momentum + step_size * 0.5 * chain.gradient
+        chain = look_at(chain.u + step_size * momentum)
+        return chain, momentum + step_size * 0.5 * chain.gradient
+
+    end, last_momentum = jax.lax.fori_loop(0, steps, leapfrog, (chain, momentum))
+    energy = _energy(end, last_momentum)
+    gain = _energy(chain, momentum) - energy
+    gain = jnp.where(jnp.isnan(gain), -jnp.inf, gain)
+    acceptance = jnp.clip(jnp.exp(gain), max=1)
+    accepted = jax.random.bernoulli(luck_key, acceptance)
+    chain = jax.tree.map(lambda new, old: jnp.where(accepted, new, old), end, chain)
+    return chain, Moved(acceptance, -gain > TUNING.divergent, energy, steps)
+
+
+def _energy(chain: Chains, momentum: Float[Array, " dim"]) -> Float[Array, ""]:
+    return -chain.log_density + 0.5 * jnp.dot(momentum, momentum)
 
 
 HMC = GradientKernel(

@@ -12,13 +12,13 @@ from typing import NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from blackjax.mcmc import hmc
 from jaxtyping import Array, Float, Key
 
 from refti.models.compiled import compiled
 from refti.references.base import Reference
 from refti.sampling.density_along_leg import OUTSIDE
 from refti.sampling.kernels.base import HostOrDevice
+from refti.sampling.kernels.chains import Chains
 from refti.sampling.whitening import Whitening
 
 
@@ -30,7 +30,7 @@ class Leaps(NamedTuple):
         luck: uniform numbers by which each is taken or not.
     """
 
-    tried: hmc.HMCState
+    tried: Chains
     luck: Float[HostOrDevice, "iteration chain"]
 
 
@@ -75,18 +75,19 @@ def draw_leaps(
 def no_leaps(count: int, chains: int, dim: int) -> Leaps:
     """Leaps that are not tried, in the form of those that are: one program serves both."""
     each, points = np.zeros((count, chains)), np.zeros((count, chains, dim))
-    return Leaps(hmc.HMCState((points, each), each, (points, each)), each)
+    return Leaps(Chains(points, each, points, each), each)
 
 
-def take_leaps(leaps: Leaps, lam: Float[Array, ""], state: hmc.HMCState) -> hmc.HMCState:
-    """The state of all chains after the leaps of one iteration were tried."""
+def take_leaps(leaps: Leaps, lam: Float[Array, ""], chains: Chains) -> Chains:
+    """All chains after the leaps of one iteration were tried."""
 
-    def take(leap: Leaps, state: hmc.HMCState) -> hmc.HMCState:
-        (_, delta), (_, there) = state.logdensity_grad, leap.tried.logdensity_grad
-        inside = (delta > OUTSIDE / 2) & (there > OUTSIDE / 2) & jnp.isfinite(leap.tried.logdensity)
-        gain = lam * jnp.where(inside, there - delta, 0.0)
+    def take(leap: Leaps, chain: Chains) -> Chains:
+        there = leap.tried
+        inside = (chain.delta > OUTSIDE / 2) & (there.delta > OUTSIDE / 2)
+        inside &= jnp.isfinite(there.log_density)
+        gain = lam * jnp.where(inside, there.delta - chain.delta, 0.0)
         taken = inside & (jnp.log(leap.luck) < gain)
-        return jax.tree.map(lambda new, old: jnp.where(taken, new, old), leap.tried, state)
+        return jax.tree.map(lambda new, old: jnp.where(taken, new, old), there, chain)
 
-    after: hmc.HMCState = jax.vmap(take)(leaps, state)
+    after: Chains = jax.vmap(take)(leaps, chains)
     return after

@@ -8,11 +8,13 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from blackjax.adaptation.step_size import DualAveragingAdaptationState, dual_averaging_adaptation
 from jaxtyping import Array, Float
 
 from refti.models.density import QUICK_COMPILE
 from refti.sampling.metering import Meter
+
+# The three numbers of dual averaging, as Hoffman and Gelman (2014) set them.
+DELAY, SHRINKAGE, FORGETTING = 10, 0.05, 0.75
 
 
 class StepSize(NamedTuple):
@@ -32,7 +34,8 @@ class StepSize(NamedTuple):
 
 def fresh_step_size(size: float, meter: Meter) -> StepSize:
     """The adaptation at its beginning, at a given step size."""
-    return StepSize(*meter.call(_fresh, jnp.asarray(size)))
+    fresh: StepSize = meter.call(_fresh, jnp.asarray(size))
+    return fresh
 
 
 def shorten(steps: StepSize, share: float) -> StepSize:
@@ -44,14 +47,18 @@ def adapt(
     steps: StepSize, target_acceptance: Float[Array, ""], acceptance: Float[Array, ""]
 ) -> StepSize:
     """The steps after an iteration in which so many moves were accepted."""
-    _, update, _ = dual_averaging_adaptation(target_acceptance)
-    return StepSize(*update(DualAveragingAdaptationState(*steps), acceptance))
+    log_size, average, step, error, mu = steps
+    delayed = step + DELAY
+    share = step ** (-FORGETTING)
+    error = (1 - 1 / delayed) * error + (target_acceptance - acceptance) / delayed
+    average = share * log_size + (1 - share) * average
+    return StepSize(mu - jnp.sqrt(step) / SHRINKAGE * error, average, step + 1, error, mu)
 
 
 @partial(jax.jit, compiler_options=QUICK_COMPILE)
-def _fresh(size: Float[Array, ""]) -> DualAveragingAdaptationState:
-    start, _, _ = dual_averaging_adaptation(0.8)  # the target plays no part in the beginning
+def _fresh(size: Float[Array, ""]) -> StepSize:
+    start = StepSize(jnp.log(size), 0.0, 1, 0.0, jnp.log(10 * size))
     # Weakly typed numbers would make the first call of a program another than the second.
     return jax.tree.map(
-        lambda a: jnp.asarray(a, jnp.result_type(a)).astype(jnp.result_type(a)), start(size)
+        lambda a: jnp.asarray(a, jnp.result_type(a)).astype(jnp.result_type(a)), start
     )
