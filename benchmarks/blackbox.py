@@ -9,8 +9,8 @@ errors, since the calls of nested sampling grow as 1 / error^2.
     python -m benchmarks.blackbox [--seeds 2] [--error 0.25] [--large]
     python -m benchmarks.blackbox --replicates 30
 
---large adds two problems of ten parameters, for which dynesty takes an hour. --replicates runs refti
-alone, under many seeds, to see whether its errors are right, and on two bananas.
+--large adds two problems of ten parameters, for which dynesty takes an hour. --replicates runs
+refti alone, under many seeds, to see whether its errors are right, and on two bananas.
 """
 
 from __future__ import annotations
@@ -203,11 +203,9 @@ def _replicate(seeds: int) -> None:
     for problem in (unknown_noise(), skewed(5)):
         runs = np.array([ours(problem, 0.1, seed) for seed in range(seeds)])
         z = (runs[:, 1] - problem.log_z) / runs[:, 2]
-        print(
-            f"{problem.name}: {seeds} seeds, mean z {z.mean():+.2f} ± {z.std(ddof=1) / seeds**0.5:.2f}"
-            f", variance {z.var(ddof=1):.2f}",
-            flush=True,
-        )
+        mean = f"{z.mean():+.2f} ± {z.std(ddof=1) / seeds**0.5:.2f}"
+        found = f"mean z {mean}, variance {z.var(ddof=1):.2f}"
+        print(f"{problem.name}: {seeds} seeds, {found}", flush=True)
     for dim, most in ((2, 100_000), (10, 400_000)):
         target = suite.banana(dim)
         model = refti.from_callable(_banana(dim), dim=dim, processes=1)
