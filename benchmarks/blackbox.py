@@ -7,8 +7,10 @@ from the truth in reported errors. The first ratio is of the calls as they were;
 errors, since the calls of nested sampling grow as 1 / error^2.
 
     python -m benchmarks.blackbox [--seeds 2] [--error 0.25] [--large]
+    python -m benchmarks.blackbox --replicates 30
 
---large adds two problems of ten parameters, for which dynesty takes an hour.
+--large adds two problems of ten parameters, for which dynesty takes an hour. --replicates runs
+refti alone, under many seeds, to see whether its errors are right, and on two bananas.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ import numpy as np
 from scipy import special, stats
 
 import refti
+from refti import suite
 
 
 @dataclass(frozen=True)
@@ -180,7 +183,11 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--error", type=float, default=0.25)
     parser.add_argument("--large", action="store_true")
+    parser.add_argument("--replicates", type=int)
     asked = parser.parse_args()
+    if asked.replicates:
+        _replicate(asked.replicates)
+        return
     print(
         f"{'problem':16} {'ours':>8} {'error':>6} {'z':>15} {'dynesty':>9} {'error':>6} "
         f"{'z':>15} {'ratio':>6} {'at one error':>12}"
@@ -189,6 +196,38 @@ def main() -> None:
         mine = np.array([ours(problem, asked.error, seed) for seed in range(asked.seeds)])
         other = np.array([theirs(problem, asked.error, seed) for seed in range(asked.seeds)])
         print(_row(problem, mine, other), flush=True)
+
+
+def _replicate(seeds: int) -> None:
+    """Prints the mean and the variance of z over seeds, and what two bananas take."""
+    for problem in (unknown_noise(), skewed(5)):
+        runs = np.array([ours(problem, 0.1, seed) for seed in range(seeds)])
+        z = (runs[:, 1] - problem.log_z) / runs[:, 2]
+        mean = f"{z.mean():+.2f} ± {z.std(ddof=1) / seeds**0.5:.2f}"
+        found = f"mean z {mean}, variance {z.var(ddof=1):.2f}"
+        print(f"{problem.name}: {seeds} seeds, {found}", flush=True)
+    for dim, most in ((2, 100_000), (10, 400_000)):
+        target = suite.banana(dim)
+        model = refti.from_callable(_banana(dim), dim=dim, processes=1)
+        result = refti.evidence(model, seed=1, max_evaluations=most, progress=False)
+        z = (result.log_z - target.log_z) / result.error
+        calls = result.cost.density_evaluations
+        print(f"{target.name}: {calls:,} calls, z {z:+.1f}, {result.verdict.shown}", flush=True)
+
+
+def _banana(dim: int) -> Callable[[np.ndarray], float]:
+    """The density of refti.suite.banana in NumPy."""
+    pairs = dim // 2
+    scale, width = np.linspace(2.0, 1.0, pairs), np.linspace(0.6, 0.9, pairs)
+    curvature = np.linspace(0.3, 0.6, pairs)
+    turn = np.linalg.qr(np.random.default_rng(5).normal(size=(dim, dim)))[0]
+
+    def log_density(x: np.ndarray) -> float:
+        a, b = np.split(turn @ x, 2)
+        off = b - curvature * (a**2 - scale**2)
+        return float(-0.5 * np.sum(((a - 0.5) / scale) ** 2 + (off / width) ** 2))
+
+    return log_density
 
 
 def _row(problem: Problem, mine: np.ndarray, other: np.ndarray) -> str:

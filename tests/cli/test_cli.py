@@ -209,7 +209,7 @@ class TestBadInput:
             ("{file}", "Expected FILE.py:MODEL"),
             ("{file}:", "Expected FILE.py:MODEL"),
             ("{file}:a b", "Expected FILE.py:MODEL"),
-            ("{file}:missing", "has no name 'missing'; models in it: narrow"),
+            ("{file}:missing", "has no name 'missing'; models in it: narrow, wide, other, broken"),
             ("{file}:number", "must be a refti.Model"),
             ("{file}:broken", "ValueError: no data"),
         ],

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import runpy
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 from refti.errors import ModelError, RefTIError
@@ -30,14 +32,15 @@ def from_name(target: str) -> Model:
         found, place = _in_file(place, name), str(Path(place).resolve())
     else:
         found = find_name(target)
-    if callable(found) and not isinstance(found, type):
+    returned = callable(found) and not isinstance(found, type)
+    if returned:
         found = _call(found, target)
     if is_pymc_model(found):
         found = as_model(found)
     if not isinstance(found, Model):
         raise ModelError(
             f"{target} must be a refti.Model or a PyMC model, or a function without arguments that "
-            f"returns one; got {type(found).__name__}."
+            f"returns one; {'it returned' if returned else 'got'} {type(found).__name__}."
         )
     return found.with_recipe(Recipe(f"{__name__}:from_name", (f"{place}:{name}",)))
 
@@ -51,11 +54,18 @@ def _in_file(file: str, name: str) -> Any:
         sys.path.insert(0, folder)  # as Python does for a script, so that it finds its neighbours
     found = _call(lambda: runpy.run_path(file), file)
     if name not in found:
-        models = [k for k, v in found.items() if isinstance(v, Model) or is_pymc_model(v)]
+        models = [key for key, value in found.items() if _may_be_meant(value, found["__name__"])]
         raise ModelError(
             f"{file} has no name {name!r}; models in it: {', '.join(models) or 'none'}."
         )
     return found[name]
+
+
+def _may_be_meant(value: Any, module: str) -> bool:
+    """Whether it is a model, or a function of that module that may return one."""
+    if isinstance(value, FunctionType) and value.__module__ == module:
+        return not inspect.signature(value).parameters
+    return isinstance(value, Model) or is_pymc_model(value)
 
 
 def _call(action: Callable[[], Any], what: str) -> Any:

@@ -11,9 +11,11 @@ LETTER, GAP = 0.44, 0.9  # of a cell, in units of the page's letters
 WIDEST_CELL = 24  # letters of a cell of words, which are wrapped
 STEP = 4  # in which widths are rounded up, so that few of them are needed
 
-# A row of a table without room becomes a list of its cells, each with the name of its column.
+# A row of a table without room becomes a list of its cells, each with the name of its column; on a
+# wide page the list is kept narrow, so that names and cells stay together.
 STACKED = """@container (max-width:{width}rem){{
 .{name},.{name} :is(tbody,tr,td){{display:block;width:100%}}
+.{name}{{max-width:36rem}}
 .{name} thead{{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}}
 .{name} tr{{border-bottom:2px solid var(--line);padding:.35rem 0}}
 .{name} td{{overflow-wrap:anywhere;display:flex;justify-content:space-between;gap:1rem;border:0;\

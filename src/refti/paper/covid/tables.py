@@ -84,11 +84,10 @@ def _ranking(key: str, results: dict[str, refti.Evidence]) -> Table:
 
 
 def probability(row: Any) -> str:
-    """The probability of a comparison's row with its error, as far as three decimals tell it."""
+    """The probability of a comparison's row with its error."""
     if row.probability < 5e-4:
         return "< 0.0005"
-    error = f"{row.probability_error:.3f}" if row.probability_error >= 5e-4 else "< 0.0005"
-    return f"{row.probability:.3f} ± {error}"
+    return plus_minus(row.probability, row.probability_error)
 
 
 def cost_table(found: Runs) -> Table:
