@@ -431,7 +431,7 @@ def test_a_block_in_another_process_has_the_same_bits(tmp_path: Path):
     import cloudpickle
 
     requests, expected, problems = [], [], []
-    models = jax_model(), numpyro_model(), stan_model(), python_model()
+    models = jax_model(), stan_model()  # tests/models has recipes of every input
     states = [begun(problem_of(model, reference="covariance", **SHORT)) for model in models]
     for state in (*states, begun_in_a_funnel()):
         problem = state.problem
