@@ -19,6 +19,9 @@ processes.share_compiled_programs(Path(__file__).parents[1] / ".cache" / "jax")
 
 import jax  # noqa: E402
 
+# Nothing that tests write has to outlast a loss of power, and waiting for the disk takes a while.
+os.fsync = lambda file: None
+
 # The same cases every time: a test that fails must fail again.
 hypothesis.settings.register_profile("refti", derandomize=True)
 hypothesis.settings.load_profile("refti")

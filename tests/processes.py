@@ -16,7 +16,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 MOST_MEGABYTES = 2000  # of any process that runs tests
-MANY_MEGABYTES = 700  # after a file of tests, at which what it compiled is let go
+MANY_MEGABYTES = 1000  # after a file of tests, at which what it compiled is let go
 
 # What JAX is told about compiling; docs/conf.py says the same, and so shares what is compiled. The
 # last, since the other core has programs of its own to compile.

@@ -51,7 +51,7 @@ print(json.dumps(told))
 
 
 # Blocks of these pages that make runs take long and are left to the long tests; the others are not.
-DEAR = [ROOT / "docs" / "paper" / name for name in ("covid.md", "two_dimensions.md")]
+DEAR = [ROOT / "docs" / "paper" / name for name in ("covid.md", "radiata.md", "two_dimensions.md")]
 
 
 def blocks_of(page: Path, whole: bool = True) -> list[tuple[str, str]]:

@@ -92,6 +92,7 @@ class TestChoice:
             exact = stats.multivariate_t(mean, shape, df=2 * choice.SHAPE)
             assert data.log_z[index] == pytest.approx(exact.logpdf(data.responses), abs=1e-9)
 
+    @pytest.mark.long  # test_evidence.py has models that differ in data
     def test_data_sets_share_one_program(self):
         jobs = choice.jobs(2, TINY)[:2]
         runs = [run_job(job, choice.target) for job in jobs]

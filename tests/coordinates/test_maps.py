@@ -61,7 +61,18 @@ def test_what_goes_there_comes_back(way: Map):
     np.testing.assert_allclose(to_latent(way, x), POINTS, rtol=1e-8, atol=1e-8)
 
 
-@pytest.mark.parametrize("way", MAPS.values(), ids=MAPS)
+# Where each takes long to compile, two that have a layer of every kind stand for the others.
+FOR_ALL = {"all", "radial tail"}
+EVERY_KIND = pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param(way, id=name, marks=() if name in FOR_ALL else pytest.mark.long)
+        for name, way in MAPS.items()
+    ],
+)
+
+
+@EVERY_KIND
 def test_the_log_jacobian_is_that_of_the_derivatives(way: Map):
     _, log_jacobian = from_latent(way, POINTS[:-1])
     derivatives = jax.vmap(jax.jacfwd(lambda v: way.forward(v)[0]))(jnp.asarray(POINTS[:-1]))
@@ -79,7 +90,7 @@ def test_tails_of_a_normal_become_those_of_a_student():
     assert float(fall[0]) == pytest.approx(-3, abs=0.05)
 
 
-@pytest.mark.parametrize("way", MAPS.values(), ids=MAPS)
+@EVERY_KIND
 def test_a_reshaped_model_has_the_density_times_the_jacobian_and_the_same_parameters(way: Map):
     model = refti.Model(
         lambda a, b: -0.5 * jnp.sum((a - 1) ** 2) - 2 * b + jnp.log(b),

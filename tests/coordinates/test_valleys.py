@@ -94,7 +94,7 @@ class TestAlongTheCoordinates:
 
 
 class TestAtASlant:
-    @pytest.mark.parametrize("dim", [2, 5, 8])
+    @pytest.mark.parametrize("dim", [5, *(pytest.param(d, marks=pytest.mark.long) for d in (2, 8))])
     def test_they_are_straight_far_beyond_the_draws(self, dim: int):
         model, turn = slanting(dim)
         own = rosenbrock_draws(dim, 600)

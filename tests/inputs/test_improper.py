@@ -167,6 +167,7 @@ def test_factors_are_the_likelihood_where_nothing_is_observed():
     )
 
 
+@pytest.mark.long
 def test_an_improper_prior_with_a_factor_for_its_likelihood_is_not_trusted():
     result = refti.evidence(refti.from_numpyro(by_a_factor(Flat())), progress=False)
     assert [check.name for check in result.checks if not check.ok] == ["prior"]

@@ -161,7 +161,7 @@ def of_captures(survival: float, capture: float, masked_states: bool) -> float:
     return total
 
 
-@pytest.mark.parametrize("masked_states", [False, True])
+@pytest.mark.parametrize("masked_states", [pytest.param(False, marks=pytest.mark.long), True])
 def test_a_scan_that_carries_32_bits_is_summed_out_with_its_masks(masked_states: bool) -> None:
     masked_out = sum(np.nonzero(row)[0][0] for row in CAPTURES)
     told = f'"alive" is masked out in places.*{masked_out * np.log(2):.3f} nats'
@@ -175,6 +175,7 @@ def test_a_scan_that_carries_32_bits_is_summed_out_with_its_masks(masked_states:
     np.testing.assert_allclose(model.prior_alone().log_densities(x), jacobian, rtol=1e-10)
 
 
+@pytest.mark.long  # the scan above carries one
 def test_a_float_that_a_scan_carries_in_32_bits_is_computed_in_64() -> None:
     def levels(y, dtype) -> None:
         spread = numpyro.sample("spread", dist.HalfNormal(1))

@@ -81,6 +81,7 @@ def test_the_evidence_of_targets_whose_truth_is_known(name: str):
     assert abs(result.log_z - target.log_z) < 4 * result.error
 
 
+@pytest.mark.long  # tests/search has modes by values alone
 def test_two_modes_far_apart_are_both_found():
     target = refti.suite.find("bimodal_2d_10sd_90")
     box = refti.from_callable(target.model().log_densities, dim=2, vectorized=True)

@@ -236,7 +236,8 @@ def hidden(which: int, **options: object) -> refti.Model:
 
 @cache
 def quick_evidence(which: int) -> refti.Evidence:
-    return refti.evidence(hidden(which), search="quick", progress=False)
+    settings = {"search": "quick", "warmup": 100, "kept": 100, "ladder": refti.power(4)}
+    return refti.evidence(hidden(which), **settings, progress=False)
 
 
 class TestHidden:

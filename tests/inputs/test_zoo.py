@@ -22,8 +22,8 @@ pytestmark = pytest.mark.usefixtures("x64")
 POINTS, CURVES = 20, 3
 EXACT = ("regression",)
 
-# A correlation matrix, and all kinds of bounds; every language's own tests have more.
-ALWAYS = ("correlation", "bounds")
+# A correlation matrix; every language's own tests have all kinds of bounds.
+ALWAYS = ("correlation",)
 # A Stan program takes ten seconds to compile, so those of the zoo are left for the long tests. Here
 # stands one for them that has parameters of every shape; other tests compile it too.
 WRITTEN = {**MODELS, "shapes": shapes}

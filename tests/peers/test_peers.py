@@ -89,7 +89,14 @@ class TestSummary:
 
 
 @pytest.mark.parametrize(
-    "name", ["radiata", "schools_noncentred", "schools_centred", "logistic_8", "eggbox"]
+    "name",
+    [
+        *("radiata", "eggbox"),
+        *(
+            pytest.param(name, marks=pytest.mark.long)
+            for name in ("schools_noncentred", "schools_centred", "logistic_8")
+        ),
+    ],
 )
 def test_a_prior_and_a_likelihood_are_those_of_the_model(name: str):
     """The density in unconstrained coordinates, its Jacobian taken away, and E[likelihood] = z."""

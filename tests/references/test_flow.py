@@ -72,6 +72,7 @@ def test_a_banana_is_many_times_nearer_than_to_a_gaussian():
     assert 0 < found < 0.1 * jeffreys(gaussian(*shrunk_factor(banana(1500, 0)), 0.0))
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("x64", "short_training")
 def test_another_fit_runs_the_same_program():
     first, second = trained(), fit_flow(banana(1500, 1), 1)

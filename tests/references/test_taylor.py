@@ -83,6 +83,7 @@ def test_quartic_in_one_dimension_is_its_own_expansion_off_the_origin():
     np.testing.assert_allclose(actual, jax.vmap(quartic)(points), rtol=1e-12)
 
 
+@pytest.mark.long  # in one dimension it is its own expansion too
 def test_quartic_in_twenty_dimensions_is_its_own_expansion():
     expansion = expand(coupled_quartic, jnp.zeros(20), 4)
     points = jnp.asarray(np.random.default_rng(1).normal(size=(50, 20)) * 2)

@@ -60,7 +60,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def _radiata(folder: Path) -> Path:
-    quick: dict[str, Any] = {"kept": 100, "search": "quick", "check_prior": False, "seed": 1}
+    quick: dict[str, Any] = {"kept": 100, "warmup": 100, "ladder": refti.power(4), "seed": 1}
+    quick |= {"search": "quick", "check_prior": False}
     models = {"density": radiata.density(), "adjusted_density": radiata.adjusted_density()}
     runs = {name: refti.evidence(model, **quick) for name, model in models.items()}
     return refti.report(runs, folder / "radiata.html").path

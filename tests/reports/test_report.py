@@ -281,8 +281,16 @@ class TestBadInput:
         ("spoil", "words"),
         [
             (lambda f: (f / "result.json").unlink(), "holds an unfinished run"),
-            (lambda f: [p.unlink() for p in f.iterdir()], "is empty: no run was started"),
-            (lambda f: (f / "result.json").write_text("{"), "cannot be read"),
+            pytest.param(
+                lambda f: [p.unlink() for p in f.iterdir()],
+                "is empty: no run was started",
+                marks=pytest.mark.long,  # what is told is the same for all of these
+            ),
+            pytest.param(
+                lambda f: (f / "result.json").write_text("{"),
+                "cannot be read",
+                marks=pytest.mark.long,
+            ),
             (
                 lambda f: (f / "draws.nc").write_bytes(b"x"),
                 "not the file this result was saved with",

@@ -209,9 +209,13 @@ def expect_round_trip(state: RunState, path: Path, problem: Problem | None = Non
     return back
 
 
+# Every family goes to a file and back in tests/laws; these have modes, a mean, and bounds.
+KEPT_AS_PLANS = {"laplace_mixture", "covariance", "truncated"}
+
+
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(n, marks=[pytest.mark.long] if n == "flow" else []) for n in FAMILIES],
+    [pytest.param(n, marks=() if n in KEPT_AS_PLANS else pytest.mark.long) for n in FAMILIES],
 )
 def test_a_plan_from_every_family_comes_back(name: str, tmp_path: Path):
     needs_modes = name == "laplace_mixture"
@@ -426,12 +430,13 @@ class TestDamage:
             to_bytes(Own(), problem_of(jax_model()))
 
 
+@pytest.mark.long  # test_recipe.py has all models there, test_spread_blocks.py blocks that are sent
 def test_a_block_in_another_process_has_the_same_bits(tmp_path: Path):
     # One process runs the blocks of all inputs, which it makes anew from their recipes.
     import cloudpickle
 
     requests, expected, problems = [], [], []
-    models = jax_model(), numpyro_model(), stan_model(), python_model()
+    models = jax_model(), stan_model()  # tests/models has recipes of every input
     states = [begun(problem_of(model, reference="covariance", **SHORT)) for model in models]
     for state in (*states, begun_in_a_funnel()):
         problem = state.problem

@@ -106,10 +106,10 @@ def test_two_modes_are_further_from_one():
     ("family", "name"),
     [
         ("student", "student_multivariate"),
-        pytest.param("warped", "skewed_20", marks=pytest.mark.slow),
+        pytest.param("warped", "skewed_20", marks=pytest.mark.long),
         ("mixture", "bimodal_2d_10sd_90"),
         ("laplace_mixture", "bimodal_2d_10sd_90"),
-        ("low_rank", "gaussian"),
+        pytest.param("low_rank", "gaussian", marks=pytest.mark.long),
     ],
 )
 def test_families_by_name(family: str, name: str):

@@ -164,6 +164,7 @@ def test_posterior_draws_follow_the_posterior():
 class TestSeeds:
     """All randomness comes from the seed."""
 
+    @pytest.mark.long  # test_rounds.py has the same of an adapted run
     def test_same_seed_same_bits(self):
         first = result_of("log_gamma")
         second = refti.evidence(model_of("log_gamma"), **SMALL)
@@ -366,6 +367,7 @@ class TestUndeclaredSupport:
         # A path that cannot know the part of the wider model outside the other must not be trusted.
         assert not found.trusted or distance(found, exact) < TOO_FAR
 
+    @pytest.mark.long  # the switch above goes between the same two
     def test_telescopic_path_through_a_narrower_support(self):
         found = refti.evidence(_cut_at(-1.0), **QUICK, reference=["covariance", _cut_at(0.3)])
         exact = LOG_2_PI + float(stats.norm.logsf(-1))
@@ -451,6 +453,7 @@ class TestOptions:
         assert distance(found, ALL["product"].log_z) < TOO_FAR
         assert "finding the posterior" not in stages
 
+    @pytest.mark.long  # tests/run/test_users_draws.py has draws that take the place of the pilot's
     def test_draws_in_two_modes_carry_both(self):
         means = 24 * np.array([[-0.4], [0.6]]) * np.array([1.0, 2.0]) / np.sqrt(5)
         draws = {"x": np.concatenate([means, means + np.array([1.0, -0.5])])}
@@ -565,6 +568,7 @@ class TestCost:
         assert len(traced) == 1
         assert second.cost.compile_seconds < first.cost.compile_seconds
 
+    @pytest.mark.long  # the test before sees it by our own count
     def test_second_run_compiles_next_to_nothing_by_jaxs_own_count(self):
         compiled = []
 

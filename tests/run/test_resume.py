@@ -241,7 +241,7 @@ class TestOneRun:
         record = json.loads((run / "run.json").read_text())
         record["versions"]["jax"] = "0.9.1"
         (run / "run.json").write_text(json.dumps(record))
-        with pytest.warns(UserWarning, match=r"begun with jax 0\.9\.1"):
+        with pytest.warns(UserWarning, match=r"started with jax 0\.9\.1"):
             evidence(self.CASE, store=run)
 
     def test_seconds_of_all_processes_count(self, run: Path):

@@ -129,7 +129,7 @@ class TestStopping:
 class TestBudget:
     """What a run may cost, and what it ends with when that is spent."""
 
-    @pytest.mark.parametrize("factor", [1.1, 1.3])
+    @pytest.mark.parametrize("factor", [1.1, pytest.param(1.3, marks=pytest.mark.long)])
     def test_evaluations_are_held_to(self, factor: float, monkeypatch: pytest.MonkeyPatch):
         budget = int(factor * evaluations(result()))
         found = refti.evidence(
@@ -476,6 +476,7 @@ class TestFreshNumbers:
         assert states[0].refits >= 1
         assert repeated() == set()
 
+    @pytest.mark.long
     def test_on_several_legs(self, repeated):
         refti.evidence(model(), reference=["laplace", wider()], progress=False)
         assert repeated() == set()

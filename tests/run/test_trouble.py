@@ -101,6 +101,7 @@ class TestNoEvidence:
     def test_unbounded_at_a_point_for_as_long_as_may_be(self, power: float, seed: int):
         expect_refused_or_untrusted(unbounded_at_zero(power), seed=seed, max_evaluations=2_000_000)
 
+    @pytest.mark.long  # a density without bound at a point is above
     def test_two_observations_in_one_component_with_a_scale_of_its_own(self):
         # The textbook case: the mean on an observation and the scale towards zero.
         def log_density(mean, scale):

@@ -99,6 +99,7 @@ class TestLargeMode:
         mode = find_large_mode(evaluate, np.zeros(1600))
         assert mode is None or mode.factor() is None
 
+    @pytest.mark.long  # a saddle has none either
     def test_a_kink_has_no_factor(self):
         evaluate, _ = evaluator(lambda x: -jnp.sum(jnp.abs(x - 0.5)) - 0.5 * jnp.sum(x**2))
         mode = find_large_mode(evaluate, np.full(1600, 0.1))

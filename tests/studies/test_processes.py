@@ -58,6 +58,7 @@ def test_processes_may_grow_by_what_jax_takes():
     assert min(allowed for _, allowed in run_in_processes(growth_allowed, range(2), 2)) >= 1e9
 
 
+@pytest.mark.long  # starts two processes, as the test after it does
 def test_an_error_of_a_job_is_raised_as_it_is():
     with pytest.raises(refti.SettingsError, match="no such setting"):
         list(run_in_processes(fail, range(3), 2))
