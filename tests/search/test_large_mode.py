@@ -93,6 +93,18 @@ class TestLargeMode:
         assert mode.is_smooth
         assert mode.log_mass == pytest.approx(exact + np.log(scale).sum(), abs=1e-6)
 
+    def test_independent_coordinates_need_no_solve_block_by_block(self):
+        scale = 10.0 ** np.linspace(-3, 3, DIM)
+        mode = found(lambda x: 2.0 - 0.5 * jnp.sum(((x - 1.0) / scale) ** 2))
+        assert mode.sparse
+        assert mode.other_way is None
+        assert mode.spread is not None
+        assert mode.spread.banded is None
+        u = np.random.default_rng(6).normal(size=(3, DIM))
+        np.testing.assert_allclose(mode.spread.out_rows(u), u * scale, rtol=1e-4)
+        exact = 2.0 + 0.5 * DIM * np.log(2 * np.pi) + np.log(scale).sum()
+        assert mode.log_mass == pytest.approx(exact, abs=1e-4)
+
     def test_a_saddle_has_no_factor(self):
         evaluate, _ = evaluator(lambda x: -0.5 * jnp.sum(x[1:] ** 2) + 0.5 * x[0] ** 2 - x[0] ** 4)
         # At zero, by symmetry, where a climb that starts there stays.

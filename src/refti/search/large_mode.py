@@ -30,8 +30,9 @@ class LargeMode:
         bends: `[dim]`, the diagonal of minus the Hessian, or about that.
         disagreement: how much the curvature differs between a fine and a coarse step.
         sparse: whether the curvature is exact: sparse, and all of it known.
-        other_way: the factor with the coordinates in the opposite order, where it is sparse: each
-            is then seen given those before it, and not those after it, or the other way round.
+        other_way: the factor with the coordinates in the opposite order, where it is sparse and not
+            diagonal: each is then seen given those before it, and not those after it, or the other
+            way round.
     """
 
     x: np.ndarray
@@ -83,6 +84,9 @@ def find_large_mode(evaluate: ValueAndGradient, start: np.ndarray) -> LargeMode 
             break
     value, _ = evaluate(origin[None])
     disagreement = _disagreement(evaluate, origin, curvature, rng)
+    coupled = curvature.precision
+    if coupled is not None and coupled.is_diagonal:
+        coupled = None
     return LargeMode(
         origin,
         float(value[0]),
@@ -90,7 +94,7 @@ def find_large_mode(evaluate: ValueAndGradient, start: np.ndarray) -> LargeMode 
         curvature.bends,
         disagreement,
         curvature.sparse,
-        None if curvature.precision is None else factor_sparse(curvature.precision, reverse=True),
+        None if coupled is None else factor_sparse(coupled, reverse=True),
     )
 
 
@@ -129,7 +133,14 @@ def _curvature(evaluate: ValueAndGradient, x: np.ndarray, rng: np.random.Generat
 
 
 def factor_sparse(found: Precision, *, reverse: bool = False) -> Factor | None:
-    """The factor of a sparse precision, where it has one."""
+    """The factor of a sparse precision, where it has one.
+
+    Coordinates that do not hang together at all need no solve block by block, which takes far
+    longer than their density.
+    """
+    dim, bends = found.matrix.shape[0], found.matrix.diagonal()
+    if found.is_diagonal and (bends > 0).all():
+        return factor_of(dim, None, Widening(bends**-0.5, np.zeros((dim, 0)), np.zeros(0)))
     banded = factor_precision(found.matrix, found.bordering, reverse=reverse)
     return None if banded is None else factor_of(found.matrix.shape[0], banded)
 

@@ -25,6 +25,12 @@ class Precision(NamedTuple):
     matrix: sparse.csr_array
     bordering: np.ndarray  # the coordinates that hang together with nearly all others
 
+    @property
+    def is_diagonal(self) -> bool:
+        """Whether no two coordinates hang together."""
+        rows, columns = self.matrix.nonzero()
+        return bool((rows == columns).all())
+
 
 class Products:
     """Minus the Hessian at a point times vectors, by central differences of gradients.
