@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +22,7 @@ from refti.draws.draws import Draws
 from refti.plots.chains import worst_rung
 from refti.plots.comparison import bayes_factors_columns, probabilities_columns
 from refti.plots.cost import cost_columns
-from refti.plots.drawing import COLOURS, literal, short_numbers
+from refti.plots.drawing import COLOURS, SIZE, literal, short_numbers
 from refti.plots.modes import search_columns
 from refti.plots.overlap import overlap_matrix
 from refti.plots.parameters import flat_columns
@@ -52,6 +53,15 @@ def comparison(result: refti.Evidence) -> refti.Comparison:
 @pytest.fixture
 def ax() -> Any:
     return Figure().subplots()
+
+
+def assert_labels_apart(ax: Any) -> None:
+    """Asserts that no two names of columns share a place."""
+    ax.figure.canvas.draw()
+    boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
+    assert len(boxes) > 3
+    for left, right in itertools.pairwise(sorted(boxes, key=lambda box: box.x0)):
+        assert left.x1 < right.x0
 
 
 def svg(draw: Callable[[Any], object]) -> str:
@@ -227,6 +237,18 @@ class TestLegibility:
         low, high = ax.get_xlim()
         assert high - low < 40 * result.error
         assert any("1e+06" in text.get_text() for text in ax.texts)
+
+    @pytest.mark.parametrize("rungs", [7, 13, 30])
+    def test_the_names_of_many_rungs_do_not_lie_on_each_other(self, rungs: int):
+        figure = Figure(SIZE, layout="constrained")
+        assert_labels_apart(plots.overlap(made_up_result(rungs), figure.subplots()))
+
+    def test_the_names_of_many_models_do_not_lie_on_each_other(self, result):
+        many = {
+            f"a model of a long name {i}": with_value(result, -float(i), 0.1) for i in range(16)
+        }
+        figure = Figure(SIZE, layout="constrained")
+        assert_labels_apart(plots.bayes_factors(refti.compare(many), figure.subplots()))
 
     def test_many_models_leave_the_best_in_the_figure(self, result, ax):
         many = {f"m{i}": with_value(result, -float(i), 0.1) for i in range(30)}

@@ -72,7 +72,12 @@ class Reader(HTMLParser):
 
 
 def text_of(page: str) -> str:
-    return " ".join(Reader(page).texts)
+    return " ".join(Reader(page).texts).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def test_a_number_is_not_parted_from_its_error(page: str):
+    assert "1.70\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}0.14" in page
+    assert not re.search(r"\d ± \d", page)
 
 
 def test_the_answer_comes_first_in_words(page: str):

@@ -145,7 +145,10 @@ def bayes_factors(comparison: Comparison, ax: Axes | None = None) -> Axes:
     )
     names = [drawing.literal(row.name, 16) for row in rows]
     ax.set_yticks(range(len(rows)), names)
-    ax.set_xticks(range(len(rows)), names, rotation=40, ha="right", rotation_mode="anchor")
+    if len(rows) <= MOST_WITH_NUMBERS:
+        ax.set_xticks(range(len(rows)), names, rotation=40, ha="right", rotation_mode="anchor")
+    else:  # slanted names would lie on each other
+        ax.set_xticks(range(len(rows)), names, rotation=90)
     ax.tick_params(length=0)
     if len(rows) <= MOST_WITH_NUMBERS:
         for i, j in np.ndindex(values.shape):

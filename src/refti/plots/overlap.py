@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 MOST_RUNGS = 20  # that are shown; of more an even choice
 MOST_DRAWS = 1_000  # of a rung
-FEW_RUNGS = 7  # up to which every cell has room for its number
+FEW_RUNGS = 7  # up to which every cell has room for its number, and every row for its name
+MOST_LETTERS = 16  # of all names of columns side by side
 
 
 def overlap_columns(result: Result) -> Columns:
@@ -43,9 +44,11 @@ def overlap(result: Result, ax: Axes | None = None) -> Axes:
         values, cmap="cividis", vmin=0, vmax=1, aspect="equal", interpolation="nearest"
     )
     labels = [f"{lam:.2g}" for lam in lambdas]
-    every = max(1, len(labels) // FEW_RUNGS)
-    ax.set_xticks(range(0, len(labels), every), labels[::every])
-    ax.set_yticks(range(0, len(labels), every), labels[::every])
+    every = -(-len(labels) // FEW_RUNGS)
+    shown = labels[::every]
+    is_tight = sum(map(len, shown)) > MOST_LETTERS
+    ax.set_xticks(range(0, len(labels), every), shown, rotation=90 if is_tight else 0)
+    ax.set_yticks(range(0, len(labels), every), shown)
     ax.set_xlabel("λ")
     ax.set_ylabel("λ")
     if len(labels) <= FEW_RUNGS:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 MISSING = "–"
 MOST_ROWS = 60  # of a table under a figure
+BEFORE_ERROR = re.compile(r"(?<=\d) ± (?=\d)")  # where no line may end
 
 
 @dataclass(frozen=True)
@@ -135,6 +136,7 @@ def render(template: str, sheet: StyleSheet, **values: Any) -> str:
     )
     environment.filters["longest_word"] = lambda text: max(map(len, text.split()), default=0)
     page = environment.get_template(template).render(**values) + "\n"
+    page = BEFORE_ERROR.sub("\N{NO-BREAK SPACE}±\N{NO-BREAK SPACE}", page)
     rules = [environment.get_template("style.css").render(), sheet.css, tables.css]
     # Styles are known once all is written, but stand at the top; no name can hold this line.
     return page.replace("/* styles */\n", "\n".join(rules) + "\n", 1)

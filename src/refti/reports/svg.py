@@ -14,6 +14,7 @@ from refti.plots import drawing
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.text import Text
 
 # Colours that a page gives its own values, one in the light and one in the dark.
 PAGE_COLOURS = {
@@ -141,17 +142,22 @@ def _make_room(ax: Axes) -> None:
     if ax.get_ylabel() and longest >= drawing.LONG_NUMBER:
         longest += 2  # numbers may get another digit when the axes get narrower
     labels = ax.get_xticklabels()
-    leaning = max((len(label.get_text()) for label in labels if label.get_rotation()), default=0)
+    leaning = max((_height(label) for label in labels if label.get_rotation()), default=0.0)
     upright = max(
         (len(label.get_text()) for label in labels if not label.get_rotation()), default=0
     )
     right = max(8.0, 0.5 * LETTER * upright)  # a number may stand under the very end
     left = max(LETTER * longest + 10, 40) + (LINE if ax.get_ylabel() else 0)
-    bottom = 2.2 * LINE if not leaning else LEANING * LETTER * leaning + LINE
+    bottom = leaning + LINE + (LINE if ax.get_xlabel() else 0) if leaning else 2.2 * LINE
     top = 1.6 * LINE if ax.get_title(loc="left") else 0.6 * LINE
     ax.figure.subplots_adjust(
         left=min(left / wide, 0.6), bottom=bottom / high, right=1 - right / wide, top=1 - top / high
     )
+
+
+def _height(label: Text) -> float:
+    """The height of a name that leans or stands upright."""
+    return LETTER * len(label.get_text()) * (1 if label.get_rotation() == 90 else LEANING)
 
 
 def _identifier(name: str, short: dict[str, str]) -> str:

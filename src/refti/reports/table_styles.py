@@ -12,7 +12,8 @@ WIDEST_CELL = 24  # letters of a cell of words, which are wrapped
 STEP = 4  # in which widths are rounded up, so that few of them are needed
 
 # A row of a table without room becomes a list of its cells, each with the name of its column; on a
-# wide page the list is kept narrow, so that names and cells stay together.
+# wide page the list is kept narrow, so that names and cells stay together. Where both have no room
+# the name goes over several lines first, so that a number is not parted from its error.
 STACKED = """@container (max-width:{width}rem){{
 .{name},.{name} :is(tbody,tr,td){{display:block;width:100%}}
 .{name}{{max-width:36rem}}
@@ -20,7 +21,7 @@ STACKED = """@container (max-width:{width}rem){{
 .{name} tr{{border-bottom:2px solid var(--line);padding:.35rem 0}}
 .{name} td{{overflow-wrap:anywhere;display:flex;justify-content:space-between;gap:1rem;border:0;\
 padding:.1rem 0;text-align:right}}
-.{name} td::before{{color:var(--soft);text-align:left;min-width:30%}}
+.{name} td::before{{color:var(--soft);text-align:left;min-width:30%;flex-shrink:9999}}
 .{name} td:is(.words,.long){{display:block;text-align:left}}
 .{name} td:is(.words,.long)::before{{display:block}}
 }}"""
