@@ -271,36 +271,36 @@ class TestLegibility:
 
 
 class TestBadInput:
-    """What cannot be drawn is told in words."""
+    """What cannot be drawn is told in words, and no figure is opened for it (see the end)."""
 
-    def test_a_run_without_draws_of_its_reference(self, result, ax):
+    def test_a_run_without_draws_of_its_reference(self, result):
         with pytest.raises(refti.SettingsError, match="no draws of its reference"):
-            plots.reference(replace(result, reference=xarray.Dataset()), ax)
+            plots.reference(replace(result, reference=xarray.Dataset()))
 
     @pytest.mark.parametrize("name", ["modes", "search"])
-    def test_a_run_that_tells_nothing_of_modes(self, name: str, result, ax):
+    def test_a_run_that_tells_nothing_of_modes(self, name: str, result):
         with pytest.raises(refti.SettingsError, match=r"earlier version|did not look"):
-            getattr(plots, name)(replace(result, found={}), ax)
+            getattr(plots, name)(replace(result, found={}))
 
     @pytest.mark.parametrize(
         ("arguments", "words"),
         [({"leg": 1}, "leg= must be from 0 to 0; got 1"), ({"rung": 9}, "from 0 to 4; got 9")],
     )
-    def test_a_rung_that_is_not_there(self, arguments, words: str, result, ax):
+    def test_a_rung_that_is_not_there(self, arguments, words: str, result):
         with pytest.raises(refti.SettingsError, match=words):
-            plots.chains(result, ax, **arguments)
+            plots.chains(result, **arguments)
 
-    def test_a_pair_that_is_not_there(self, result, ax):
+    def test_a_pair_that_is_not_there(self, result):
         with pytest.raises(refti.SettingsError, match="rank= must be from 0 to 0"):
-            plots.reference(result, ax, rank=1)
+            plots.reference(result, rank=1)
 
     def test_axes_that_are_none(self, result):
         with pytest.raises(refti.SettingsError, match=r"ax= must be matplotlib axes.*got str"):
             plots.path(result, "axes")  # type: ignore[arg-type]
 
-    def test_a_result_in_place_of_a_comparison(self, result, ax):
+    def test_a_result_in_place_of_a_comparison(self, result):
         with pytest.raises(refti.SettingsError, match=r"result of refti\.compare; got Evidence"):
-            plots.probabilities(result, ax)
+            plots.probabilities(result)
 
     def test_matplotlib_that_is_missing(self, result, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr("refti.plots.drawing.find_spec", lambda name: None)

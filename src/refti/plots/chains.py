@@ -46,8 +46,8 @@ def chains(
         rung: which rung of it, from 0; the last if not given.
         most_points: of each chain, of which every so many draws are then left out.
     """
-    ax = drawing.axes_for(ax)
     delta = _delta(result, leg, rung)
+    ax = drawing.axes_for(ax)
     every = 1 if most_points is None else -(-delta.shape[1] // most_points)
     for number, chain in enumerate(delta):
         ax.plot(

@@ -28,8 +28,8 @@ def cost_columns(result: Result) -> Columns:
 
 def cost(result: Result, ax: Axes | None = None) -> Axes:
     """The seconds that each stage of the run took, those spent compiling apart."""
-    ax = drawing.axes_for(ax)
     columns = cost_columns(result)
+    ax = drawing.axes_for(ax)
     seconds, compiling = (np.asarray(columns[n]) for n in ("seconds", "of which compiling"))
     compiling = np.minimum(compiling, seconds)
     rows = np.arange(len(seconds))

@@ -53,8 +53,8 @@ def estimates(result: Result, ax: Axes | None = None) -> Axes:
     They come from the same draws, so they should agree; where TI or stepping stone stands apart,
     the rungs are too far from each other.
     """
-    ax = drawing.axes_for(ax)
     columns = estimates_columns(result)
+    ax = drawing.axes_for(ax)
     values, errors = np.asarray(columns[value_label(result)]), np.asarray(columns["error"])
     names = [name.split(":")[0] for name in columns["estimator"]]
     ax.axvspan(

@@ -39,8 +39,8 @@ def modes(result: Result, ax: Axes | None = None) -> Axes:
     Of many parameters the two are shown in which the modes are furthest apart.
     """
     peaks = _peaks(result)
-    ax = drawing.axes_for(ax)
     draws = _draws(result)
+    ax = drawing.axes_for(ax)
     names = list(draws)
     across = _widest(peaks, np.stack([draws[name] for name in names]))
     x, y = draws[names[across[0]]], draws[names[across[1]]] if len(names) > 1 else None

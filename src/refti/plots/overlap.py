@@ -38,8 +38,8 @@ def overlap(result: Result, ax: Axes | None = None) -> Axes:
     The cells beside the diagonal carry the estimate; where one of them is nearly 0 the path has a
     gap. Rungs of different legs are not compared.
     """
-    ax = drawing.axes_for(ax)
     lambdas, values = overlap_matrix(result)
+    ax = drawing.axes_for(ax)
     image = ax.imshow(
         values, cmap="cividis", vmin=0, vmax=1, aspect="equal", interpolation="nearest"
     )

@@ -39,8 +39,9 @@ def path(result: Result, ax: Axes | None = None) -> Axes:
     thermodynamic integration leaves the curve, which all draws give together, its rungs are too
     far apart; MBAR, the default estimate, uses neither.
     """
+    legs = drawing.legs_of(result)
     ax = drawing.axes_for(ax)
-    for number, leg in enumerate(drawing.legs_of(result)):
+    for number, leg in enumerate(legs):
         label = number == 0
         exact = curve(leg)
         whole = number + exact.lambdas
@@ -102,8 +103,9 @@ def variance(result: Result, ax: Axes | None = None) -> Axes:
 
     It is the slope of the mean. Where it is large the path is hard, and rungs are needed.
     """
+    legs = drawing.legs_of(result)
     ax = drawing.axes_for(ax)
-    for number, leg in enumerate(drawing.legs_of(result)):
+    for number, leg in enumerate(legs):
         exact = curve(leg)
         label = number == 0
         ax.plot(

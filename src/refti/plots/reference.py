@@ -45,13 +45,13 @@ def reference(result: Result, ax: Axes | None = None, *, rank: int = 0) -> Axes:
         rank: 0 for the two worst-fitting parameters, 1 for the next two, and so on.
     """
     _require_reference(result)
-    ax = drawing.axes_for(ax)
     names = [name for name, _ in misfits(result)]
     if not 0 <= 2 * rank < len(names):
         raise SettingsError(
             f"rank= must be from 0 to {(len(names) - 1) // 2}, as there are {len(names)} numbers "
             f"in the parameters; got {rank!r}."
         )
+    ax = drawing.axes_for(ax)
     pair = names[2 * rank : 2 * rank + 2]
     pair = pair if len(pair) == 2 or len(names) == 1 else [names[-2], names[-1]]
     posterior, start = _draws(result)

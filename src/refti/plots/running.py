@@ -64,8 +64,8 @@ def running(result: Result, ax: Axes | None = None, *, columns: Columns | None =
         ax: where to draw; new axes if not given.
         columns: what `running_columns` gave, where it is at hand.
     """
-    ax = drawing.axes_for(ax)
     columns = running_columns(result) if columns is None else columns
+    ax = drawing.axes_for(ax)
     draws = np.asarray(columns["draws a chain"])
     looks = zip(ESTIMATORS, drawing.COLOURS, drawing.MARKERS, drawing.DASHES, strict=False)
     for name, colour, marker, dash in looks:
