@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -32,6 +33,18 @@ def write(folder: Path, text: str) -> Path:
     (folder / "models.py").write_text("one = two = None\n")
     (folder / "study.toml").write_text(text)
     return folder / "study.toml"
+
+
+def test_studies_in_the_documentation_can_be_read(tmp_path: Path):
+    pages = (Path(__file__).parents[2] / "docs").glob("*.md")
+    texts = [
+        text for page in pages for text in re.findall(r"```toml\n(.*?)```", page.read_text(), re.S)
+    ]
+    assert texts
+    for name in ("renewal.stan", "rain.json"):
+        (tmp_path / name).write_text("{}")
+    for text in texts:
+        assert len(read_study(write(tmp_path, text)).models) > 1
 
 
 def test_a_study(tmp_path: Path):
