@@ -195,7 +195,9 @@ class TestFollowers:
 
         draws = np.hstack([pair, scale * rng.normal(size=(300, 4))])
         found = followers_of(two_scales, draws)
-        assert {k: set(one.scale_by) for k, one in found.items()} == {k: {0, 1} for k in range(2, 6)}
+        assert {k: set(one.scale_by) for k, one in found.items()} == {
+            k: {0, 1} for k in range(2, 6)
+        }
 
     def test_the_groups_of_a_hierarchy_follow_its_scale_and_lie_about_its_mean(self):
         found = followers_of(evaluate(suite.eight_schools().model()), schools_draws(800))
@@ -259,6 +261,14 @@ class TestLaws:
 
     def test_one_alone_is_no_sum(self):
         assert fit_precision_sum(self.x, np.log(self.precision - 0.4)) is None
+
+    def test_a_step_is_fitted_though_equations_become_singular(self):
+        # One of the two is all there is at a point, and nothing at all others.
+        x = np.linspace(-1.0, 1.0, 24)[:, None]
+        logs = np.where(x[:, 0] > 0.99, 800.0, 0.0)
+        found = fit_precision_sum(x, logs)
+        assert found is not None
+        assert found.deviation < 1e-3
 
     def test_all_means_of_a_horseshoe_follow_both_of_their_scales(self):
         # The second is held by its data so firmly that its scales hardly show at any draw.
