@@ -17,6 +17,11 @@ def ask_to_end() -> None:
     _ASKED.set()
 
 
+def is_asked_for() -> bool:
+    """Whether somebody asked for the end, and no run has heard of it."""
+    return _ASKED.is_set()
+
+
 def forget() -> None:
     """Takes back a request that no run has heard."""
     _ASKED.clear()

@@ -174,10 +174,25 @@ def shown() -> tuple[Display, ...]:
     return tuple(_SHOWN)
 
 
+_CLEARED: list[Callable[[], None]] = []
+
+
+@contextmanager
+def cleared_by(clear: Callable[[], None]) -> Iterator[None]:
+    """The scope of something else than a display that is shown, and how it is taken away."""
+    _CLEARED.append(clear)
+    try:
+        yield
+    finally:
+        _CLEARED.remove(clear)
+
+
 def clear_lines() -> None:
     """Takes live lines away, before something else is written to standard error."""
     for display in shown():
         display.clear()
+    for clear in tuple(_CLEARED):
+        clear()
 
 
 class _Compiling:

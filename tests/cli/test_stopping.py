@@ -9,11 +9,14 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
 from refti import interruption
+from refti.cli import stopping
 from refti.cli.stopping import Stopping
 from refti.sampling.metering import Meter
 
@@ -98,21 +101,52 @@ class TestCommand:
                 said.append("so far")
                 return 3
 
-        stopping = Stopping()
-        stopping.listen()
+        waiting = Stopping()
+        waiting.listen()
         self.stop_soon()
-        assert stopping.run(command, lambda: 99) == 3
+        assert waiting.run(command, lambda: 99) == 3
         assert said == ["so far"]
 
     def test_one_that_does_not_is_given_up(self):
         over = threading.Event()
-        stopping = Stopping()
-        stopping.listen()
+        waiting = Stopping()
+        waiting.listen()
         self.stop_soon()
-        assert stopping.run(lambda: over.wait(30), lambda: 3) == 3
-        assert not stopping.claim_last_word()  # the command may not tell its own end any more
+        assert waiting.run(lambda: over.wait(30), lambda: 3) == 3
+        assert not waiting.claim_last_word()  # the command may not tell its own end any more
         over.set()
         interruption.forget()
+
+
+class TestEnd:
+    """The end of a process that heard no signal."""
+
+    @pytest.fixture(autouse=True)
+    def end(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def end_at_once(code: int) -> NoReturn:
+            raise EndedAtOnceError(code)
+
+        monkeypatch.setattr("os._exit", end_at_once)
+        monkeypatch.setattr(stopping, "_end_children", lambda: None)  # the test's own, here
+        monkeypatch.setattr(stopping, "_end_pools", lambda: None)
+        monkeypatch.setattr(stopping, "TUNING", replace(stopping.TUNING, seconds_to_tidy=0.05))
+
+    def test_is_pythons_own(self):
+        with pytest.raises(SystemExit, match="1"):
+            stopping.leave(1)
+
+    def test_does_not_wait_for_what_is_compiled_for_nobody(self):
+        over = threading.Event()
+        compiling = threading.Thread(target=over.wait, daemon=False)
+        compiling.start()
+        with pytest.raises(EndedAtOnceError, match="3"):
+            stopping.leave(3)
+        over.set()
+        compiling.join()
+
+
+class EndedAtOnceError(Exception):
+    """In place of the end of this process."""
 
 
 class _Program:

@@ -6,7 +6,7 @@ from math import inf, nan
 
 import pytest
 
-from refti.results.text import plus_minus, printable, table
+from refti.results.text import plus_minus, printable, table, wrapped
 
 
 @pytest.mark.parametrize(
@@ -32,6 +32,14 @@ def test_so_many_decimals():
 
 def test_names_cannot_break_a_table():
     assert printable("a\nb\x1b[31mc") == "a?b?[31mc"
+
+
+def test_a_number_is_not_parted_from_its_error_or_unit():
+    text = "at least 0.19 % of it, log z 10.372 ± 0.012 in 22 s, so it stands"
+    for width in range(20, 40):
+        lines = wrapped(text, width)
+        assert " ".join(lines) == text
+        assert not any(line.startswith(("%", "±", "0.012", "s,")) for line in lines)
 
 
 def test_numbers_are_flush_to_the_right_and_words_to_the_left():

@@ -179,6 +179,16 @@ def test_models_that_are_zero_at_every_fixed_point_are_told_apart_by_their_progr
     assert one != other
 
 
+def test_a_run_begun_on_a_terminal_can_continue_elsewhere(monkeypatch: pytest.MonkeyPatch):
+    model = refti.Model(lambda x: -0.5 * jnp.sum(x**2), dim=2)
+    with jax.enable_x64(True):
+        elsewhere = fingerprint(model)
+        # JAX prints programs in colours there.
+        monkeypatch.setattr("jax._src.pretty_printer.CAN_USE_COLOR", True)
+        assert "\x1b[" in str(jax.make_jaxpr(model.log_density)(model.start).jaxpr)
+        assert fingerprint(model) == elsewhere
+
+
 @pytest.mark.parametrize("name", ["notes.txt", "result.json"])
 def test_a_foreign_directory_is_refused_and_untouched(tmp_path: Path, name: str):
     (tmp_path / name).write_text("mine")

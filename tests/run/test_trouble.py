@@ -226,7 +226,7 @@ class TestModes:
         assert 'search="thorough"' in check(found, "search").advice
 
     def test_a_lattice_that_does_not_fall_away_is_refused(self):
-        with pytest.raises(refti.ModelError, match="does not decrease far out"):
+        with pytest.raises(refti.ModelError, match="does not decrease enough far out"):
             refti.evidence(
                 refti.Model(lambda x: 5 * jnp.sum(jnp.cos(3 * x)), dim=2),
                 search=100,

@@ -104,6 +104,25 @@ def test_nothing_is_begun_after_the_run(compilers: Compilers):
     assert compilers.seen["refti ahead", "jit(late)"] == 0
 
 
+def test_python_waits_at_its_end_for_what_is_being_compiled(compilers: Compilers):
+    daemons: list[bool] = []
+
+    def foresee() -> Iterator[Call]:
+        daemons.append(threading.current_thread().daemon)
+        yield from ()
+
+    def run() -> None:
+        with compiling_ahead(foresee):
+            pass
+
+    # Commands run in a daemon, and what a daemon starts is one unless it is told otherwise.
+    beside = threading.Thread(target=run, daemon=True)
+    beside.start()
+    beside.join()
+    wait_for_threads()
+    assert daemons == [False]
+
+
 class AtOnce(threading.Thread):
     """A thread that is done when it was started: no test may depend on who comes first."""
 

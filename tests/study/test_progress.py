@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from refti import interruption
+from refti.progress import clear_lines
 from refti.study.events import ModelState, state_in_folder, state_of_receipt
 from refti.study.read import Study
 from refti.study.showing import json_lines, plain_lines, showing
@@ -52,6 +54,32 @@ def test_the_last_that_is_known_is_told(tmp_path: Path):
     # Half the error takes four times the draws: three times what was spent is to come.
     assert state.seconds_left == pytest.approx(60)
     assert state.words() == "exchange, round 2, log z = -3.00 ± 0.20, about 60 s left"
+
+
+def test_a_round_is_told_once_and_no_time_left_not_at_all():
+    state = ModelState("a", "round 2", round=2, log_z=-3.0, error=0.2, seconds_left=0.0)
+    assert state.words() == "round 2, log z = -3.00 ± 0.20"
+
+
+def test_a_process_that_is_ended_at_once_leaves_no_terminal_behind_without_a_cursor(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # which makes it a terminal
+    monkeypatch.setenv("TERM", "xterm")
+    study = Study(0, tmp_path, (SPEC, {**SPEC, "name": "b"}))
+    said = ""
+    with showing(study, {}, "rich"):
+        while "waiting" not in said:
+            said += capsys.readouterr().err
+        assert said.rfind(SHOW_CURSOR) > said.rfind(HIDE_CURSOR)
+        interruption.ask_to_end()  # from then on nothing is drawn but what is told of the end
+        clear_lines()
+        interruption.forget()
+        assert capsys.readouterr().err.endswith(ONE_LINE_UP_AND_CLEAR)
+
+
+SHOW_CURSOR, HIDE_CURSOR = "\x1b[?25h", "\x1b[?25l"
+ONE_LINE_UP_AND_CLEAR = "\x1b[1A\x1b[2K"
 
 
 def test_lines_for_logs(capsys: pytest.CaptureFixture[str]):

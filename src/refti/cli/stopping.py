@@ -120,12 +120,17 @@ STOPPING = Stopping()
 
 
 def leave(code: int) -> NoReturn:
-    """Ends the process with this code; without a word of what was left behind, if something was."""
+    """Ends the process with this code; without a word of what was left behind, if something was.
+
+    That may be work of a command that was told to stop, or a compilation that nobody waits for.
+    """
     for stream in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             stream.flush()
     if not STOPPING.heard:
-        sys.exit(code)
+        _wait_for_threads()
+        if not any(_unfinished_threads()):
+            sys.exit(code)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     _end_pools()
@@ -178,6 +183,12 @@ def _descendants(parent: int) -> Iterator[int]:
 def _wait_for_threads() -> None:
     """Lets threads whose compilers are gone remove what they had begun to write."""
     until = time.monotonic() + TUNING.seconds_to_tidy
+    for thread in _unfinished_threads():
+        thread.join(max(0.0, until - time.monotonic()))
+
+
+def _unfinished_threads() -> Iterator[threading.Thread]:
+    """Those that Python would wait for at its end."""
     for thread in threading.enumerate():
         if thread is not threading.current_thread() and not thread.daemon:
-            thread.join(max(0.0, until - time.monotonic()))
+            yield thread

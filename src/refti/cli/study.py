@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import sys
+import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from refti.cli.exit_codes import BAD_INPUT, TRUSTED, verdict
+from refti.cli.exit_codes import BAD_INPUT, STOPPED_EARLY, TRUSTED, verdict
 from refti.cli.printing import print_comparison, print_json, print_notes, say
+from refti.cli.stopping import STOPPING
 from refti.errors import SettingsError
 from refti.progress import terminal_width
 
@@ -66,12 +69,18 @@ def run_study_file(
     import refti
 
     _require_alone(targets)
-    done = refti.run_study(
-        targets[0],
-        executor=_meant(executor, "loky"),
-        workers=workers,
-        progress=None if quiet else progress or "auto",  # type: ignore[arg-type]
-    )
+    STOPPING.forced = partial(_tell_stopped, targets[0], as_json=as_json)
+    try:
+        done = refti.run_study(
+            targets[0],
+            executor=_meant(executor, "loky"),
+            workers=workers,
+            progress=None if quiet else progress or "auto",  # type: ignore[arg-type]
+        )
+    except KeyboardInterrupt:
+        if not STOPPING.claim_last_word():
+            threading.Event().wait()  # the main thread has lost patience, and is telling it now
+        return _tell_stopped(targets[0], as_json=as_json)
     if as_json:
         print_json(_record(done))
     else:
@@ -99,6 +108,23 @@ def _require_alone(targets: tuple[str, ...]) -> None:
 
 def _meant(executor: str | int | None, usual: str | None) -> str | int | None:
     return None if executor == "none" else usual if executor is None else executor
+
+
+def _tell_stopped(path: str, *, as_json: bool) -> int:
+    """Tells how far a study is that was stopped; returns the exit code."""
+    from refti.study.folder import open_study, receipt_of
+
+    study = open_study(path)
+    finished = [s["name"] for s in study.models if receipt_of(s, study.store) is not None]
+    message = (
+        f"Stopped. Finished models: {len(finished)} of {len(study.models)}. The same command goes "
+        f"on from what is kept in {study.store}."
+    )
+    say(f"refti: {message}")
+    if as_json:
+        error = {"kind": "Interrupted", "message": message, "finished": finished}
+        print_json({"error": error, "exit_code": STOPPED_EARLY})
+    return STOPPED_EARLY
 
 
 def _record(done: StudyResult) -> dict[str, Any]:

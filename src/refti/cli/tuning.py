@@ -21,7 +21,7 @@ class CommandLineTuning:
         1.0, "seconds in which a second signal is the first again: `timeout` sends two"
     )
     seconds_to_tidy: float = tuned(
-        1.0, "for threads whose compilers were ended to remove their unfinished files"
+        1.0, "for a compilation to end, or its thread to remove its unfinished files"
     )
     stack: int = tuned(
         64 * 2**20, "bytes of a run's thread: what some systems give would end deep programs"

@@ -51,11 +51,12 @@ def worker(run: Path, shard: str, model: str | None, data: str | None, as_json: 
         _tell(name, outcome, as_json)
 
     is_whole = work_on(run, part, tell)
-    others = [] if is_whole or as_json else in_other_hands(run)
-    if others:
-        from refti.results.text import printable
+    if is_whole:
+        click.echo("All models are finished.", err=True)
+    elif others := in_other_hands(run):
+        from refti.results.text import list_names
 
-        click.echo(f"Other workers are working on {', '.join(map(printable, others))}.", err=True)
+        click.echo(f"Other workers are working on {list_names(others)}.", err=True)
     return BAD_INPUT if faults else TRUSTED
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import textwrap
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
@@ -44,18 +45,25 @@ def list_names(names: Iterable[str]) -> str:
 
 
 def wrapped(text: str, width: int, *, indent: str = "") -> list[str]:
-    """Returns the lines of a text that fit a width; all but the first are indented further."""
+    """Returns the lines of a text that fit a width; all but the first are indented further.
+
+    A number stays on one line with its unit and its error.
+    """
     lines = []
     for paragraph in text.splitlines():
         lines += textwrap.wrap(
-            paragraph,
+            BEFORE_UNIT.sub(NO_BREAK, paragraph),
             max(width, 20),
             initial_indent=indent,
             subsequent_indent=indent + "  " if indent else "",
             break_long_words=False,
             break_on_hyphens=False,
         ) or [""]
-    return lines
+    return [line.replace(NO_BREAK, " ") for line in lines]
+
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
+BEFORE_UNIT = re.compile(r"(?<=\d) (?=%|s\b|±)|(?<=±) ")
 
 
 def fitted_table(

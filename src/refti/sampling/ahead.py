@@ -34,7 +34,8 @@ def compiling_ahead(foresee: Callable[[], Iterable[Call]]) -> Iterator[None]:
     """
     ended = Event()
     if cores() > 1:
-        Thread(target=_compile, args=(foresee, ended), name="refti ahead").start()
+        # No daemon, even where a daemon starts it: Python would crash at its end while it compiles.
+        Thread(target=_compile, args=(foresee, ended), name="refti ahead", daemon=False).start()
     try:
         yield
     finally:

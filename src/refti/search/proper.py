@@ -48,10 +48,12 @@ def require_proper(
         return
     first = int(np.argmax(flat))
     raise ModelError(
-        "The evidence does not exist: the log density does not decrease far out "
+        "The evidence does not exist: the log density does not decrease enough far out "
         f"{_where(model, axes, lines, first % len(lines))}; from {TUNING.tail_far:g} to "
-        f"{TUNING.tail_farther:g} spreads from the mode it falls by {falls[first]:.3g}. Give "
-        "every parameter a proper prior, or bounds by its support, such as refti.interval(0, 1)."
+        f"{TUNING.tail_farther:g} spreads from the mode it falls by {falls[first]:.3g}, and 1 / "
+        f"distance, which has no integral, by {np.log(TUNING.tail_farther / TUNING.tail_far):.3g}. "
+        "Give every parameter a proper prior, or bounds by its support, such as "
+        "refti.interval(0, 1)."
     )
 
 

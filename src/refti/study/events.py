@@ -46,11 +46,11 @@ class ModelState:
     def words(self) -> str:
         """The state in one line, without the name."""
         parts = [self.stage]
-        if self.round is not None and not self.is_over:
+        if self.round is not None and not self.is_over and not self.stage.startswith("round"):
             parts.append(f"round {self.round}")
         if self.log_z is not None and self.error is not None:
             parts.append(f"log z = {plus_minus(self.log_z, self.error)}")
-        if self.seconds_left is not None and not self.is_over:
+        if self.seconds_left and not self.is_over:
             parts.append(f"about {self.seconds_left:.0f} s left")
         return ", ".join(parts)
 

@@ -11,6 +11,8 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any, Literal
 
+from refti import interruption
+from refti.progress import cleared_by
 from refti.results.files import plain
 from refti.results.text import printable
 from refti.study.events import ModelState, state_in_folder
@@ -123,8 +125,14 @@ def _rich_lines() -> Iterator[States]:
 
     console = Console(stderr=True)
     with Live(console=console, auto_refresh=False, transient=True) as live:
+        console.show_cursor(True)  # which a process that is ended at once could not give back
+
+        def clear() -> None:
+            live.update("", refresh=True)
 
         def report(states: Mapping[str, ModelState]) -> None:
+            if interruption.is_asked_for():
+                return  # what is told of the end stands below these lines, or in their place
             rows = Table.grid(padding=(0, 2))
             room = max(3, console.height - 2)
             # What is over matters least where there is not room for all.
@@ -137,7 +145,8 @@ def _rich_lines() -> Iterator[States]:
                 rows.add_row(Text("…"), Text(f"and {len(shown) - room} more"))
             live.update(rows, refresh=True)
 
-        yield report
+        with cleared_by(clear):
+            yield report
 
 
 def _print(line: str) -> None:

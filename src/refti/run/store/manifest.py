@@ -113,7 +113,8 @@ def _program(model: Model, point: np.ndarray) -> str | None:
     if not model.has_gradient or model.origin is not None:
         return None
     program = jax.make_jaxpr(model.log_density)(point)
-    text = re.sub(r" at 0x[0-9a-f]+", "", str(program.jaxpr))  # where a function happens to lie
+    printed = program.jaxpr.pretty_print(use_color=False)  # JAX has colours on a terminal alone
+    text = re.sub(r" at 0x[0-9a-f]+", "", printed)  # where a function happens to lie
     leaves = jax.tree_util.tree_leaves(model.density)
     return _digest([np.frombuffer(text.encode(), dtype=np.uint8), *program.consts, *leaves])
 
