@@ -38,6 +38,10 @@ def _log_volume(space: StanSpace, declared: Declared) -> float | None:
     shape = space.parameters[declared.name].shape
     if declared.kind == "simplex":
         return -prod(shape[:-1]) * lgamma(shape[-1])
+    if declared.kind == "column_stochastic_matrix":
+        return -prod(shape[:-2]) * shape[-1] * lgamma(shape[-2])
+    if declared.kind == "row_stochastic_matrix":
+        return -prod(shape[:-1]) * lgamma(shape[-1])
     if declared.kind == "unit_vector":
         half = shape[-1] / 2
         return prod(shape[:-1]) * (log(2) + half * log(pi) - lgamma(half))
