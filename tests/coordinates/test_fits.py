@@ -180,6 +180,25 @@ class TestFollowers:
             assert follower.scale_by == [0]
             assert follower.bent_by == []
 
+    def test_a_funnel_whose_log_scale_is_a_sum(self):
+        # In its neck the two vary alike, so neither of them alone explains much.
+        rng = np.random.default_rng(3)
+        pair = rng.normal(-3.0, 0.8, size=(300, 2))
+        scale = np.exp(pair.sum(axis=1))[:, None]
+
+        def two_scales(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            log_scale = x[:, 0] + x[:, 1]
+            squares = (x[:, 2:] * np.exp(-log_scale)[:, None]) ** 2
+            values = -0.5 * (x[:, :2] ** 2).sum(axis=1) - 0.5 * squares.sum(axis=1) - 4 * log_scale
+            of_scales = -x[:, :2] + (squares.sum(axis=1) - 4)[:, None]
+            return values, np.hstack([of_scales, -squares / x[:, 2:]])
+
+        draws = np.hstack([pair, scale * rng.normal(size=(300, 4))])
+        found = followers_of(two_scales, draws)
+        assert {k: set(one.scale_by) for k, one in found.items()} == {
+            k: {0, 1} for k in range(2, 6)
+        }
+
     def test_the_groups_of_a_hierarchy_follow_its_scale_and_lie_about_its_mean(self):
         found = followers_of(evaluate(suite.eight_schools().model()), schools_draws(800))
         assert set(found) == set(range(2, 10))
@@ -242,6 +261,14 @@ class TestLaws:
 
     def test_one_alone_is_no_sum(self):
         assert fit_precision_sum(self.x, np.log(self.precision - 0.4)) is None
+
+    def test_a_step_is_fitted_though_equations_become_singular(self):
+        # One of the two is all there is at a point, and nothing at all others.
+        x = np.linspace(-1.0, 1.0, 24)[:, None]
+        logs = np.where(x[:, 0] > 0.99, 800.0, 0.0)
+        found = fit_precision_sum(x, logs)
+        assert found is not None
+        assert found.deviation < 1e-3
 
     def test_all_means_of_a_horseshoe_follow_both_of_their_scales(self):
         # The second is held by its data so firmly that its scales hardly show at any draw.

@@ -230,6 +230,10 @@ class TestBadInput:
             ("parameters { int k; } model { }", "log_sum_exp"),
             ((HERE / "flat.stan").read_text(), "no prior to mu, sigma.*does not exist"),
             ("parameters { complex z; tuple(real, real) t; } model { }", "z, t"),
+            (
+                "parameters { sum_to_zero_vector[3] z; } model { z ~ normal(0, 1); }",
+                r"sum_to_zero_vector with Stan 2\.36.*BRIDGESTAN",
+            ),
         ],
         ids=[
             "syntax",
@@ -238,6 +242,7 @@ class TestBadInput:
             "discrete",
             "no priors",
             "complex",
+            "of a newer Stan",
         ],
     )
     def test_programs(self, program: str, said: str):

@@ -182,6 +182,60 @@ def test_what_the_text_does_not_tell_is_left_to_the_density(
     assert found.flat == ()
 
 
+@pytest.mark.parametrize(
+    ("statements", "declared", "unclear"),
+    [
+        ("b ~ normal(f, 1); f ~ normal(b, 1);", "real b; real f;", ("b", "f")),
+        ("b ~ normal(b, 1);", "real b;", ("b",)),
+        (
+            "f ~ normal(b, 1); vector[N] c = 2 * f; b ~ normal(c, 1);",
+            "vector[N] b; vector[N] f;",
+            ("b", "f"),
+        ),
+        ("b[1] ~ normal(0, 1); b[2:N] ~ normal(sum(b[1:M]), 1);", "vector[N] b;", ("b",)),
+        ("b[1] ~ normal(b[2], 1); b[2] ~ normal(b[1], 1);", "vector[2] b;", ("b",)),
+        (
+            "b[1] ~ normal(0, 1); f[1] ~ normal(0, 1);"
+            "for (t in 2:N) { b[t] ~ normal(b[t - 1] + f[t], 1); f[t] ~ normal(b[t], 1); }",
+            "vector[N] b; vector[N] f;",
+            ("b", "f"),
+        ),
+        ("b ~ own();", "real b;", ("b",)),
+        ("b ~ von_mises(0, 1);", "real b;", ("b",)),
+        # Given what comes before it: a chain, and no circle.
+        (
+            "b[1] ~ normal(0, 1);"
+            "for (t in 2:N) { b[t] ~ normal(mu[1] + mu[2] * b[t - 1], sigma); }",
+            "vector[N] b;",
+            (),
+        ),
+        (
+            "b[1] ~ normal(0, 1); b[2:N] ~ normal(mu[1] + mu[2] * (b[1:M] - mu[1]), sigma);",
+            "vector[N] b;",
+            (),
+        ),
+        ("b[1] ~ normal(0, 1); b[2:N] ~ normal(b[:M], sigma);", "vector[N] b;", ()),
+        ("b[1] ~ normal(0, 1); b[2] ~ normal(b[1], 1);", "vector[2] b;", ()),
+        (
+            "for (t in 2:N) { b[t] ~ normal(b[t - 1] - f[t - 1], 1); f[t] ~ normal(b[t], 1); }"
+            "b[1] ~ normal(0, 1); f[1] ~ normal(0, 1);",
+            "vector[N] b; vector[N] f;",
+            (),
+        ),
+        (
+            "m[1] ~ normal(0, 1);"
+            "for (t in 2:N) { for (i in 1:2) { m[t, i] ~ normal(m[t - 1, i], sigma); } }",
+            "matrix[N, 2] m;",
+            (),
+        ),
+    ],
+)
+def test_densities_given_each_other_in_a_circle_are_left_to_the_density(
+    statements: str, declared: str, unclear: tuple[str, ...]
+):
+    assert set(priors_of(GIVEN + statements, declared).unclear) - {"sigma"} == set(unclear)
+
+
 def test_missing_data_are_drawn_beside_those_that_are_there():
     joined = "vector[N + 2] all_y = append_row(y, gone); all_y ~ normal(mu[1], sigma);"
     found = priors_of(GIVEN + joined, "vector[2] gone;")

@@ -6,14 +6,18 @@ from math import log, pi
 from pathlib import Path
 from types import SimpleNamespace
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
+from scipy.integrate import quad
 
 import refti
 from refti.inputs.stan import declarations
 from refti.inputs.stan.prior_of import Sizes
 from refti.inputs.stan.syntax import tokenise
 from refti.inputs.stan.uniform_priors import log_volumes
+from refti.inputs.stan.unit_vectors import unit_vectors
 
 PROGRAM = Path(__file__).parents[1] / "stan" / "uniform.stan"
 # Widths, the volume of the simplex, and the sphere's area.
@@ -86,3 +90,19 @@ def test_correlations_have_the_volumes_of_their_matrices(kind: str, size: int, v
 
 def test_without_any_there_is_nothing_to_say():
     assert Sizes({}, {}, 0.0, random_data=False).notes("normalise") == []
+
+
+def test_unit_vectors_vanish_at_zero_and_integrate_to_one():
+    (one,) = declarations.parse(tokenise("array[2] unit_vector[3] u"))
+    space = SimpleNamespace(
+        parameters={"u": SimpleNamespace(shape=(2, 3))}, owners=("a", *("u",) * 6, "b")
+    )
+    vectors, excess = unit_vectors(space, {"u": one})  # type: ignore[arg-type]
+    assert vectors is not None
+    x = np.random.default_rng(0).normal(size=(8,))
+    lengths = (x[1:4] @ x[1:4], x[4:7] @ x[4:7])
+    with jax.enable_x64(True):
+        assert float(vectors.log_lengths(jnp.asarray(x))) == pytest.approx(np.log(lengths).sum())
+    # Of a chi with three degrees of freedom: r^4 exp(-r^2 / 2), once a vector.
+    integral, _ = quad(lambda r: r**4 * np.exp(-r * r / 2), 0, np.inf)
+    assert excess == pytest.approx(2 * log(integral))

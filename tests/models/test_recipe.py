@@ -181,7 +181,7 @@ def test_what_no_file_can_hold_is_named():
         "argument 2['y'][1] is of type object",
         "local is of type TracedDensity",
         "texts is an array of Python objects",
-        "at the top of a module",
+        "at the top level of a module",
     ):
         assert words in str(caught.value)
     assert "model is" not in str(caught.value)

@@ -5,6 +5,7 @@ z-scores with fixed seeds; a bound of 4 is a false alarm once in 16,000.
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 
@@ -294,6 +295,18 @@ def test_unknown_family_is_refused():
         registry.fit(
             "spline", FitInputs(gaussian(), evaluate(gaussian()), NO_MODE, np.zeros((9, 3)))
         )
+
+
+def test_what_linear_algebra_cannot_do_is_a_fit_that_failed(monkeypatch: pytest.MonkeyPatch):
+    # Runs go on with another family where a fit fails.
+    def fit(inputs: FitInputs) -> Gaussian:
+        return Gaussian(np.zeros(3), np.linalg.cholesky(-np.eye(3)))
+
+    row = dataclasses.replace(registry.FAMILIES["covariance"], fit=fit)
+    monkeypatch.setitem(registry.FAMILIES, "covariance", row)
+    inputs = FitInputs(gaussian(), evaluate(gaussian()), NO_MODE, np.zeros((9, 3)))
+    with pytest.raises(refti.ReferenceFitError, match="'covariance' cannot be fitted"):
+        registry.fit("covariance", inputs)
 
 
 def _must_not_run(stage: str, done: int, total: int) -> None:

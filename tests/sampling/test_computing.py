@@ -1,12 +1,14 @@
 """The scope of a run leaves the process as it found it, however runs overlap."""
 
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
+from types import ModuleType
 
 import jax
 import pytest
-from threadpoolctl import threadpool_info, threadpool_limits
+from threadpoolctl import ThreadpoolController, threadpool_info, threadpool_limits
 
 from refti.sampling.computing import computing
 
@@ -59,3 +61,22 @@ def test_a_run_that_fails_leaves_it_too():
         _ = 1 / 0
     assert blas_threads() == {2}
     assert not jax.config.jax_enable_x64
+
+
+def test_libraries_are_looked_for_once_and_again_when_another_may_have_come(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    found = []
+    look = ThreadpoolController._load_libraries
+    monkeypatch.setattr(
+        ThreadpoolController, "_load_libraries", lambda self: (found.append(self), look(self))[1]
+    )
+    with computing():
+        for _ in range(3):
+            with Elsewhere():
+                pass
+        assert len(found) == 1
+        monkeypatch.setitem(sys.modules, "a_module_with_a_library", ModuleType("new"))
+        with Elsewhere():
+            pass
+        assert len(found) == 2

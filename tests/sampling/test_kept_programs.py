@@ -128,7 +128,7 @@ def test_a_folder_of_others_is_not_used_and_told_once(own_cache: Path):
     before = kept()
     programs_place().chmod(0o777)
     kept_programs.KEPT_PROGRAMS._told = False
-    with pytest.warns(UserWarning, match=r"not kept: others own .*rm -r .*REFTI_CACHE"):
+    with pytest.warns(UserWarning, match=r"not kept: other users own .*rm -r .*REFTI_CACHE"):
         assert compile_something(0.2345) == pytest.approx(1.469)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

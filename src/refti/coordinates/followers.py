@@ -122,16 +122,29 @@ def _parents_by_law(
     most = min(TUNING.tried_for_law, len(x) // 2)
     tried = [int(j) for j in np.argsort(-shares) if j != k][:most]
     most_left = min(TUNING.off_by, TUNING.law * logs.std())
-    found = fit_precision_sum(x[:, tried], -2 * logs)
-    if found is None or not 0.5 * found.deviation < most_left:
+    slopes = _slopes_of_law(x[:, tried], logs, most_left)
+    if slopes is None:
         return []
-    order = np.argsort(-np.abs(found.slopes))[: TUNING.most_parents]
+    order = np.argsort(-np.abs(slopes))[: TUNING.most_parents]
     for count in range(1, len(order) + 1):
         parents = [tried[i] for i in order[:count]]
-        found = fit_precision_sum(x[:, parents], -2 * logs)
-        if found is not None and 0.5 * found.deviation < most_left:
+        if _slopes_of_law(x[:, parents], logs, most_left) is not None:
             return parents
     return []
+
+
+def _slopes_of_law(x: np.ndarray, logs: np.ndarray, most_left: float) -> np.ndarray | None:
+    """How log scales [n] go with each parent x[n, parent] by a law, or None if they follow none.
+
+    Either the precision is a sum of two, or only one of the two is seen, and the log scale goes in
+    proportion.
+    """
+    found = fit_precision_sum(x, -2 * logs)
+    if found is not None:
+        return found.slopes if 0.5 * found.deviation < most_left else None
+    straight = np.hstack([np.ones((len(x), 1)), x])
+    slopes = np.linalg.lstsq(straight, logs, rcond=1e-8)[0]
+    return slopes[1:] if np.std(logs - straight @ slopes) < most_left else None
 
 
 def _release_hubs(followers: Followers, curvature: Curvature) -> None:

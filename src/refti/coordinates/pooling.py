@@ -110,7 +110,10 @@ def _least_squares(
     for _ in range(TUNING.precision_steps):
         gram = slopes.T @ slopes
         damped = gram + damping * np.diag(np.diag(gram) + 1e-12)
-        tried = free + np.linalg.solve(damped, slopes.T @ left)
+        try:
+            tried = free + np.linalg.solve(damped, slopes.T @ left)
+        except np.linalg.LinAlgError:  # one of the two has been lost
+            break
         there, slopes_there = _left(tried, x, log_precision)
         loss_there = float(there @ there)
         if loss_there < loss:

@@ -82,5 +82,8 @@ def fit_shape(name: str, cloud: Cloud) -> Map | None:
         return None
     if not (np.isfinite(draws).all() and (draws.std(axis=0) > 0).all()):
         return None
-    layers = SHAPES[name].fit(cloud)
+    try:
+        layers = SHAPES[name].fit(cloud)
+    except np.linalg.LinAlgError:  # what numbers cannot fit is not this shape
+        return None
     return None if layers is None else Map(layers, name)

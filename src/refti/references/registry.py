@@ -6,6 +6,8 @@ and files on disk know of it by its row.
 
 from __future__ import annotations
 
+import numpy as np
+
 from refti.errors import ReferenceFitError
 from refti.models.model import Model
 from refti.references import (
@@ -163,7 +165,12 @@ def fit(name: str, inputs: FitInputs) -> Reference:
     """The reference of a family fitted to the posterior; raises ReferenceFitError if none is."""
     if name not in FAMILIES:
         raise ReferenceFitError(f"There is no reference family {name!r}.")
-    return FAMILIES[name].fit(inputs)
+    try:
+        return FAMILIES[name].fit(inputs)
+    except np.linalg.LinAlgError as error:  # draws so flat or so far apart that digits run out
+        raise ReferenceFitError(
+            f"Reference {name!r} cannot be fitted to these draws: {error}. Use reference='auto'."
+        ) from error
 
 
 def require_family(name: str, model: Model) -> None:

@@ -21,6 +21,7 @@ from refti.coordinates.power_tails import PowerTails, RadialTail
 from refti.coordinates.shapes import LINKS, SHAPES, SLANTING, VALLEYS, Cloud, fit_shape
 from refti.coordinates.tuning import TUNING as COORDINATES
 from refti.draws import autocorrelation
+from refti.errors import ReferenceFitError
 from refti.factors.factor import Factor
 from refti.run.choose_reference import fit_family, measure_families, measure_length
 from refti.run.pilot import Pilot, draw_pilot, measure_peak
@@ -171,7 +172,10 @@ def _shortest(
         latent = to_latent(way, first)
         if not np.isfinite(latent).all():  # the map has no place for some draw
             continue
-        reference = fit_family(seen, pilot, "covariance", latent, engine)
+        try:
+            reference = fit_family(seen, pilot, "covariance", latent, engine)
+        except ReferenceFitError:
+            continue
         length = measure_length(seen, reference, to_latent(way, second), engine)
         found[name] = _Found(name, length, _is_heavy(way), "")
     if not found:

@@ -17,7 +17,7 @@ import numpy as np
 from refti.checks.ended import Ended
 from refti.coordinates.links import Links
 from refti.draws.cost import NOTHING, Cost
-from refti.errors import StoppedEarlyError
+from refti.errors import ReferenceFitError, StoppedEarlyError
 from refti.paths.path import telescopic
 from refti.progress import Stage
 from refti.references.registry import FAMILIES
@@ -270,11 +270,14 @@ def refit_reference(state: RunState, engine: Engine) -> Plan | None:
     second = points[:, middle:].reshape(-1, dim)
     (end,), family = state.problem.ends, plan.choice.family
     now = measure_length(end, plan.choice.reference, second, engine)
-    halfway = fit_family(end, plan.pilot, family, first, engine)
-    if measure_length(end, halfway, second, engine) > ROUNDS.refit_gain * now:
-        return None
     pool = np.concatenate([first, second])
-    reference = fit_family(end, plan.pilot, family, pool, engine)
+    try:
+        halfway = fit_family(end, plan.pilot, family, first, engine)
+        if measure_length(end, halfway, second, engine) > ROUNDS.refit_gain * now:
+            return None
+        reference = fit_family(end, plan.pilot, family, pool, engine)
+    except ReferenceFitError:
+        return None
     return replace(
         plan,
         path=telescopic(reference, (), state.problem.model),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Lock
+from typing import Any
 
 import jax
 import threadpoolctl
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from refti.sampling.kept_programs import KEPT_PROGRAMS
 
@@ -34,14 +36,16 @@ class _OneBlasThread:
     def __init__(self) -> None:
         self._lock = Lock()
         self._inside = 0
-        self._before: threadpool_limits | None = None
+        self._libraries: ThreadpoolController | None = None
+        self._modules = 0
+        self._before: Any = None  # what is to be put back
 
     def __enter__(self) -> None:
         with self._lock:
             if self._inside == 0:
                 _take_control()
             # From everyone who comes: where OpenBLAS is built on OpenMP each thread has a limit.
-            limits = threadpool_limits(limits=1, user_api="blas")
+            limits = self._blas().limit(limits=1, user_api="blas")
             if self._inside == 0:
                 self._before = limits
             self._inside += 1
@@ -53,6 +57,17 @@ class _OneBlasThread:
                 _take_control()
                 self._before.restore_original_limits()
                 _take_control()  # and give it away again
+
+    def _blas(self) -> ThreadpoolController:
+        """The BLAS libraries of this process, as found by the first or since another was loaded.
+
+        To find them takes milliseconds, since each compiled program adds to the maps of memory that
+        are read for it; and threads come by the hundred. Libraries are loaded with Python modules.
+        """
+        if self._libraries is None or self._inside == 0 or self._modules != len(sys.modules):
+            self._modules = len(sys.modules)
+            self._libraries = ThreadpoolController()
+        return self._libraries
 
 
 def _take_control() -> None:

@@ -42,7 +42,6 @@ _SUPPORTS = {
     **dict.fromkeys(("chi_square", "inv_chi_square", "scaled_inv_chi_square"), (0.0, inf)),
     **dict.fromkeys(("rayleigh", "frechet", "pareto", "pareto_type_2", "wald"), (0.0, inf)),
     **dict.fromkeys(("beta", "beta_proportion"), (0.0, 1.0)),
-    "von_mises": (-inf, inf),
 }
 
 
@@ -65,6 +64,8 @@ def log_mass(
         not bound or bound == truncation for bound, truncation in zip(own, between, strict=True)
     ):
         return 0.0  # beyond where it is truncated it is zero
+    if distribution == "von_mises":
+        return None  # once a turn, without end
     lower, upper = (_bound(declared, side, known) for side in ("lower", "upper"))
     if declared.kind == "positive_ordered":
         lower = 0.0

@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from refti.inputs.stan.syntax import CLOSING, OPENING, Tokens, split
 
 # A flat density over these is proper: they are bounded.
-BOUNDED_KINDS = ("simplex", "unit_vector", "corr_matrix", "cholesky_factor_corr")
+BOUNDED_KINDS = (
+    *("simplex", "unit_vector", "corr_matrix", "cholesky_factor_corr"),
+    *("column_stochastic_matrix", "row_stochastic_matrix"),
+)
 
 
 @dataclass(frozen=True)

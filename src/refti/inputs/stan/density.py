@@ -17,6 +17,7 @@ from jaxtyping import Array, Float, Int
 from refti.inputs.stan.cache import cache_folder, cache_key, make_once
 from refti.inputs.stan.compiler import find_compiler
 from refti.inputs.stan.library import Library
+from refti.inputs.stan.unit_vectors import UnitVectors
 from refti.models.rejections import Rejections
 
 BATCH_SOURCE = Path(__file__).parent / "native" / "batch.cpp"
@@ -24,7 +25,11 @@ FLAGS = ("-std=c++17", "-O2", "-fPIC", "-shared", "-pthread", "-w")
 VALUE, GRADIENT = "refti_value", "refti_gradient"
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["address", "offset"], meta_fields=[])
+@partial(
+    jax.tree_util.register_dataclass,
+    data_fields=["address", "offset", "unit_vectors"],
+    meta_fields=[],
+)
 @dataclass(frozen=True, eq=False)
 class StanDensity:
     """The density of a compiled program, behind an address.
@@ -34,10 +39,12 @@ class StanDensity:
 
     address: Int[Array, " one"]
     offset: Float[Array, ""]  # of the log density, such as the width of a uniform prior
+    unit_vectors: UnitVectors | None = None
 
     def log_density(self, x: Float[Array, " dim"]) -> Float[Array, ""]:
         """The log density at one point; JAX makes one call of a whole batch of them."""
-        return _log_density(self.address, x) + self.offset
+        lengths = 0.0 if self.unit_vectors is None else self.unit_vectors.log_lengths(x)
+        return _log_density(self.address, x) + self.offset + lengths
 
     def __reduce__(self) -> Any:
         raise TypeError(
@@ -89,11 +96,11 @@ class BatchEvaluator:
         addresses = [library.function(name) for name in functions]
         self._address = self._batch.refti_evaluator(library.address, *addresses, library.dim)
 
-    def density(self, offset: float = 0.0) -> StanDensity:
+    def density(self, offset: float = 0.0, unit_vectors: UnitVectors | None = None) -> StanDensity:
         """The density, with an offset added to its logarithm."""
         with jax.enable_x64(True):
             address = jnp.asarray([self._address], jnp.int64)
-            return StanDensity(address, jnp.asarray(offset, jnp.float64))
+            return StanDensity(address, jnp.asarray(offset, jnp.float64), unit_vectors)
 
     def rejections(self) -> Rejections | None:
         """The points rejected so far."""

@@ -99,6 +99,12 @@ class Code:
         return self.declared("data") | self.declared("transformed data")
 
     @cached_property
+    def own_distributions(self) -> set[str]:
+        """The distributions that the program defines itself, of which nothing is known."""
+        begin, end = self.places.get("functions", (0, 0))
+        return set(re.findall(r"\b(\w+)_lu?p[dm]f\b", self.text[begin:end]))
+
+    @cached_property
     def assigned(self) -> dict[str, list[Tokens]]:
         """What is ever assigned to each variable that is made of parameters."""
         found: dict[str, list[Tokens]] = {}

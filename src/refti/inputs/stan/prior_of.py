@@ -18,7 +18,8 @@ from refti.inputs.stan.priors import Priors, read_priors
 from refti.inputs.stan.program import Program
 from refti.inputs.stan.sizes import known_data
 from refti.inputs.stan.space import StanSpace
-from refti.inputs.stan.uniform_priors import log_volumes, unit_vector_excess
+from refti.inputs.stan.uniform_priors import log_volumes
+from refti.inputs.stan.unit_vectors import UnitVectors, unit_vectors
 
 ANOTHER_WAY = (
     "If the program has one in a form that was not recognised, give prior=, a program with the "
@@ -35,14 +36,16 @@ class Sizes:
         volumes: by parameter with an implicit uniform prior, the log of its integral; None where
             it depends on other parameters.
         cut: by parameter, the log of what its bounds leave of its prior.
-        excess: what Stan's unit vectors add to the log evidence.
+        excess: what the lengths of unit vectors add to the log evidence.
         random_data: whether the program draws its own data at random.
+        unit_vectors: those of the program, if it has any.
     """
 
     volumes: Mapping[str, float | None]
     cut: Mapping[str, float]
     excess: float
     random_data: bool
+    unit_vectors: UnitVectors | None = None
 
     def normalised(self, uniform_priors: str) -> float:
         """What is to be added to the log density. Raises ModelError if that is no one number."""
@@ -104,11 +107,13 @@ class Known:
         """The priors' integrals in nats."""
         code = self.program.code
         begin, end = code.places.get("transformed data", (0, 0))
+        vectors, excess = unit_vectors(space, code.parameters)
         return Sizes(
             log_volumes(space, code.parameters, self.priors.uniform),
             self.priors.cut,
-            unit_vector_excess(space, code.parameters),
+            excess,
             "_rng" in code.text[begin:end],
+            vectors,
         )
 
 
@@ -143,7 +148,7 @@ def checked_prior(
     None where parameters are drawn together with data, so that there is no prior of them alone.
     Raises ModelError if the density does not fall in some direction.
     """
-    density = evaluator.density(-sizes.excess - sizes.known_integral)
+    density = evaluator.density(-sizes.excess - sizes.known_integral, sizes.unit_vectors)
     owners = np.array(space.owners)
     beside = np.isin(owners, known.priors.beside_data)
     for direction in flat_directions(density, len(owners)):

@@ -14,6 +14,7 @@ from math import prod
 from typing import Any, Literal
 
 from refti.inputs.stan import cut_priors, made_up, syntax
+from refti.inputs.stan.circles import in_circles
 from refti.inputs.stan.declarations import Declared
 from refti.inputs.stan.factors import Code, Factor, Loop
 from refti.inputs.stan.numbers import number, whole
@@ -83,6 +84,7 @@ def read_priors(code: Code, known: Mapping[str, Any]) -> Priors:
     flat: list[str] = []
     unclear: list[str] = []
     cut: dict[str, float] = {}
+    circles = in_circles(code, {n: [f for f, _ in found] for n, found in drawn.items()}, known)
     for name, declared in code.parameters.items():
         is_empty = any(whole(size, known) == 0 for size in declared.all_sizes)
         if is_empty or (name in beside_data and not drawn[name]):
@@ -92,7 +94,7 @@ def read_priors(code: Code, known: Mapping[str, Any]) -> Priors:
             continue
         mass = _log_mass(code, declared, drawn[name], known)
         others = _other_factors(code, name, [factor for factor, _ in drawn[name]])
-        if mass is None or others or name in beside_data:
+        if mass is None or others or name in beside_data or name in circles:
             unclear.append(name)
         elif mass != 0:
             cut[name] = mass
@@ -221,6 +223,8 @@ def _log_mass(
     if any(factor.is_conditional or not factor.distribution for factor, _ in drawn):
         return None
     if not all(_is_one_density(code, factor) for factor, _ in drawn):
+        return None
+    if any(factor.distribution in code.own_distributions for factor, _ in drawn):
         return None
     if declared.kind in _MATRIX_PRIORS:
         known_kinds = _MATRIX_PRIORS[declared.kind]

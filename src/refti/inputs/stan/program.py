@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 import subprocess
 import tempfile
 from collections.abc import Mapping
@@ -81,6 +82,14 @@ def read_program(program: str | Path, stanc: Path, *, modern: bool = True) -> Pr
     )
 
 
+# Words of the language by the version of Stan that they came with, where programs may lack them.
+_CAME_WITH = {
+    **dict.fromkeys(("jacobian", "sum_to_zero_vector"), "2.36"),
+    **dict.fromkeys(("column_stochastic_matrix", "row_stochastic_matrix"), "2.36"),
+    **dict.fromkeys(("sum_to_zero_matrix", "laplace_marginal", "laplace_latent"), "2.37"),
+}
+
+
 def regenerate(program: Program, text: str, stanc: Path) -> Program:
     """The program with the C++ of another text in the place of its own."""
     generated = _stanc(stanc, text, *MAKE, f"--filename-in-msg={program.name}")
@@ -111,7 +120,8 @@ def _stanc(stanc: Path, text: str, *arguments: str) -> str:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         said = (done.stderr or done.stdout).strip()
-        raise ModelError(f"Stan does not accept the program.\n{said}{_remedy(said)}")
+        remedy = _remedy(said) or _of_newer_stan(text, stanc)
+        raise ModelError(f"Stan does not accept the program.\n{said}{remedy}")
     return done.stdout
 
 
@@ -119,6 +129,25 @@ def stan_version(stanc: Path) -> str:
     """The version of Stan that a stanc belongs to."""
     printed = run([stanc, "--version"], "stanc could not be run")
     return printed.split()[1].removeprefix("v")
+
+
+def _of_newer_stan(text: str, stanc: Path) -> str:
+    """What to do about a program that is refused, and has words of a later Stan."""
+    here = stan_version(stanc)
+    used = [word for word in _CAME_WITH if re.search(rf"\b{word}(?![A-Za-z0-9])", text)]
+    later = {word: _CAME_WITH[word] for word in used if _numbers(_CAME_WITH[word]) > _numbers(here)}
+    if not later:
+        return ""
+    said = ", ".join(f"{word} with Stan {version}" for word, version in later.items())
+    return (
+        f"\nThe program is read by Stan {here}, and some of its words came later ({said}). Write "
+        "it without them, or let the environment variable BRIDGESTAN name the folder of a newer "
+        "BridgeStan."
+    )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in re.findall(r"\d+", version)[:2])
 
 
 def _remedy(said: str) -> str:

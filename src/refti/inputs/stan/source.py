@@ -131,10 +131,11 @@ def from_stan(
     if len(libraries) > 1 and prior is None:
         own = checked_prior(programs[0], known[0], sizes, evaluators[1], space)
     elif len(libraries) > 1:
-        own = evaluators[1].density(known[-1].measured(space).normalised(uniform_priors))
+        of_prior = known[-1].measured(space).normalised(uniform_priors)
+        own = evaluators[1].density(of_prior, sizes.unit_vectors)
     return Model.assembled(
         space,
-        evaluators[0].density(normalised),
+        evaluators[0].density(normalised, sizes.unit_vectors),
         prior=own,
         source=toolchain.name,
         rejections=evaluators[0].rejections,

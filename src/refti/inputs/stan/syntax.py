@@ -28,8 +28,8 @@ _SIZED = ("array", "vector", "row_vector", "matrix", "simplex", "unit_vector", "
 _TYPES = (
     *_SIZED,
     *("int", "real", "complex", "positive_ordered", "corr_matrix", "cov_matrix"),
-    *("cholesky_factor_corr", "cholesky_factor_cov", "stochastic_column_matrix"),
-    *("stochastic_row_matrix", "sum_to_zero_vector", "sum_to_zero_matrix", "tuple"),
+    *("cholesky_factor_corr", "cholesky_factor_cov", "column_stochastic_matrix"),
+    *("row_stochastic_matrix", "sum_to_zero_vector", "sum_to_zero_matrix", "tuple"),
     *("complex_vector", "complex_matrix", "complex_row_vector", "void"),
 )
 OPENING, CLOSING = "([{", ")]}"

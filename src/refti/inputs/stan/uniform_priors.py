@@ -20,23 +20,13 @@ def log_volumes(
     return {name: _log_volume(space, declared[name]) for name in names}
 
 
-def unit_vector_excess(space: StanSpace, declared: Mapping[str, Declared]) -> float:
-    """By how much Stan's unit vectors raise the log evidence.
-
-    Stan gives a unit vector of n numbers n coordinates and a standard normal of them, of which the
-    length is integrated out to 2^(n/2 - 1) Gamma(n/2) and not to 1.
-    """
-    total = 0.0
-    for name, one in declared.items():
-        if one.kind == "unit_vector":
-            *array, size = space.parameters[name].shape
-            total += prod(array) * ((size / 2 - 1) * log(2) + lgamma(size / 2))
-    return total
-
-
 def _log_volume(space: StanSpace, declared: Declared) -> float | None:
     shape = space.parameters[declared.name].shape
     if declared.kind == "simplex":
+        return -prod(shape[:-1]) * lgamma(shape[-1])
+    if declared.kind == "column_stochastic_matrix":
+        return -prod(shape[:-2]) * shape[-1] * lgamma(shape[-2])
+    if declared.kind == "row_stochastic_matrix":
         return -prod(shape[:-1]) * lgamma(shape[-1])
     if declared.kind == "unit_vector":
         half = shape[-1] / 2
