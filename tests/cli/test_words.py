@@ -18,6 +18,8 @@ import refti
 from refti.checks.check import CUT_SHORT, Check, at_least, at_most
 from refti.checks.verdict import Verdict, verdict_of
 from refti.cli import choices
+from refti.cli.doctor import print_finding
+from refti.cli.findings import Finding, State
 from refti.cli.main import commands
 from refti.cli.printing import print_notes, print_results
 from refti.cli.wording import OPTIONS, in_command_line_words
@@ -274,6 +276,16 @@ class TestDoctor:
         done = CliRunner().invoke(commands, ["doctor", "--clear-cache"], standalone_mode=False)
         assert "2.0 MB of compiled programs removed" in " ".join(done.stderr.split())
         assert [part.name for part in tmp_path.iterdir()] == ["mine"]
+
+    def test_it_fits_the_terminal(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ):
+        monkeypatch.setenv("COLUMNS", "60")
+        print_finding(Finding("Stan", State.BROKEN, "httpstan 4.13.0; " * 9, "Install it " * 9))
+        lines = capsys.readouterr().out.splitlines()
+        assert max(map(len, lines)) <= 60
+        assert " ".join(" ".join(lines).split()).endswith("Install it Install it")
+        assert all(line.startswith(" " * 18) for line in lines[1:])
 
     def test_it_says_what_to_do(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         from refti.cli import examinations

@@ -12,6 +12,7 @@ from refti.cli.findings import Finding, State
 from refti.cli.printing import coloured, print_json, say
 from refti.progress import Display, terminal_width
 
+INDENT = 18  # of what was found: after the mark and the name
 MARKS = {State.WORKS: ("ok", "green"), State.MISSING: ("--", "yellow"), State.BROKEN: ("!!", "red")}
 
 
@@ -43,7 +44,7 @@ def doctor(quick: bool, clear_cache: bool, as_json: bool, quiet: bool) -> int:
             findings.append(finding)
             if not as_json:
                 display.clear()
-                _print(finding)
+                print_finding(finding)
     sound = all(finding.state is not State.BROKEN for finding in findings)
     if as_json:
         print_json({"findings": [finding.record() for finding in findings], "works": sound})
@@ -65,14 +66,15 @@ def _findings(quick: bool, display: Display) -> Iterator[Finding]:
         yield examination.examine(quick)
 
 
-def _print(finding: Finding) -> None:
+def print_finding(finding: Finding) -> None:
+    """Prints a finding in lines that fit the terminal."""
     from refti.results.text import wrapped
 
     mark, colour = MARKS[finding.state]
-    lines = wrapped(f"{finding.what:12}  {finding.found}", terminal_width(sys.stdout) - 4)
-    if finding.advice:
-        lines += wrapped(finding.advice, terminal_width(sys.stdout) - 18)
-    first, *rest = lines
-    click.echo(f"{coloured(mark, colour)}  {first}")
+    room = terminal_width(sys.stdout) - INDENT
+    first, *rest = [
+        line for text in (finding.found, finding.advice) for line in wrapped(text, room)
+    ]
+    click.echo(f"{coloured(mark, colour)}  {finding.what:12}  {first}")
     for line in rest:
-        click.echo(f"{'':18}{line}")
+        click.echo(f"{' ' * INDENT}{line}")
