@@ -37,6 +37,17 @@ def test_the_size_in_nats_is_in_the_note_and_in_the_evidence(flat: refti.Model):
     assert abs(result.log_z - (NATS + log(0.5))) < 4 * result.error < 0.2
 
 
+def test_draws_of_unit_vectors_have_lengths_as_the_density_has_them(flat: refti.Model):
+    x = np.random.default_rng(0).normal(size=(400, flat.dim))
+    vector = [flat.space.coordinates.index(f"u[{i}]") for i in (1, 2, 3)]
+    back = flat.space.unconstrain_all(flat.space.constrain_all(x))
+    directions = [v[:, vector] / np.linalg.norm(v[:, vector], axis=1)[:, None] for v in (x, back)]
+    np.testing.assert_allclose(*directions, rtol=1e-9)
+    squares = (back[:, vector] ** 2).sum(axis=1)  # of a chi with five degrees of freedom
+    assert abs(squares.mean() - 5) < 4 * np.sqrt(10 / 400)
+    np.testing.assert_allclose(flat.space.round_trip(x), x, atol=1e-9)
+
+
 def test_normalised_they_integrate_to_one(flat: refti.Model):
     model = refti.from_stan(
         PROGRAM, {"K": 4, "nested": 0}, uniform_priors="normalise", progress=False
@@ -53,7 +64,9 @@ def test_normalised_they_integrate_to_one(flat: refti.Model):
 def test_bounds_that_depend_on_parameters_have_no_one_size():
     data = {"K": 4, "nested": 1}
     model = refti.from_stan(PROGRAM, data, progress=False)
-    assert "second (depends on parameters)" in model.notes[0]
+    # Nothing is said of the first, which is uniform between 0 and 1.
+    assert "prior to second: a density of 1 between bounds that depend" in model.notes[1]
+    assert not any("first" in note for note in model.notes)
     with pytest.raises(refti.ModelError, match=r"bounds of second depend.*second ~ uniform"):
         refti.from_stan(PROGRAM, data, uniform_priors="normalise", progress=False)
 
@@ -93,11 +106,10 @@ def test_without_any_there_is_nothing_to_say():
 
 
 def test_unit_vectors_vanish_at_zero_and_integrate_to_one():
-    (one,) = declarations.parse(tokenise("array[2] unit_vector[3] u"))
     space = SimpleNamespace(
-        parameters={"u": SimpleNamespace(shape=(2, 3))}, owners=("a", *("u",) * 6, "b")
+        coordinates=tuple("auuuuuub"), unit_vectors=(np.arange(1, 4), np.arange(4, 7))
     )
-    vectors, excess = unit_vectors(space, {"u": one})  # type: ignore[arg-type]
+    vectors, excess = unit_vectors(space)  # type: ignore[arg-type]
     assert vectors is not None
     x = np.random.default_rng(0).normal(size=(8,))
     lengths = (x[1:4] @ x[1:4], x[4:7] @ x[4:7])

@@ -21,6 +21,7 @@ from refti.inputs.stan.space import StanSpace
 from refti.inputs.stan.uniform_priors import log_volumes
 from refti.inputs.stan.unit_vectors import UnitVectors, unit_vectors
 
+NO_SIZE = 1e-9  # nats that are rounding: a flat density between 0 and 1 integrates to 1
 ANOTHER_WAY = (
     "If the program has one in a form that was not recognised, give prior=, a program with the "
     "prior alone, which is then checked to integrate to one, or set check_prior=False "
@@ -69,16 +70,26 @@ class Sizes:
     def notes(self, uniform_priors: str) -> list[str]:
         """What a reader of the evidence has to know."""
         found = []
-        nats = sum(volume or 0.0 for volume in self.volumes.values())
-        said = ", ".join(map(_with_nats, self.volumes.items()))
-        if self.volumes and uniform_priors == "normalise":
+        sizes = {
+            n: volume for n, volume in self.volumes.items() if volume and abs(volume) > NO_SIZE
+        }
+        nats = sum(sizes.values())
+        said = ", ".join(map(_with_nats, sizes.items()))
+        if sizes and uniform_priors == "normalise":
             found.append(f"uniform priors were normalised ({said}): {-nats:+.3f} nats in log z")
-        elif self.volumes:
+        elif sizes:
             found.append(
                 f"no statement gives a prior to {said}: a density of 1 between the bounds, whose "
                 f"integral is exp({nats:.3f}) and not 1, so that log z holds {nats:+.3f} nats that "
                 'a normalised uniform prior would not add; use uniform_priors="normalise" '
                 "(--uniform-priors normalise) to take them out"
+            )
+        unknown = [name for name, volume in self.volumes.items() if volume is None]
+        if unknown:
+            found.append(
+                f"no statement gives a prior to {', '.join(unknown)}: a density of 1 between "
+                "bounds that depend on other parameters, whose integral depends on them too; add "
+                f"its density, such as `{unknown[0]} ~ uniform(a, b);` with its bounds"
             )
         if self.cut:
             said = ", ".join(map(_with_nats, self.cut.items()))
@@ -107,7 +118,7 @@ class Known:
         """The priors' integrals in nats."""
         code = self.program.code
         begin, end = code.places.get("transformed data", (0, 0))
-        vectors, excess = unit_vectors(space, code.parameters)
+        vectors, excess = unit_vectors(space)
         return Sizes(
             log_volumes(space, code.parameters, self.priors.uniform),
             self.priors.cut,
@@ -168,6 +179,6 @@ def _refuse(program: Program, names: tuple[str, ...]) -> None:
     )
 
 
-def _with_nats(item: tuple[str, float | None]) -> str:
+def _with_nats(item: tuple[str, float]) -> str:
     name, nats = item
-    return f"{name} (depends on parameters)" if nats is None else f"{name} ({nats:+.3f} nats)"
+    return f"{name} ({nats:+.3f} nats)"

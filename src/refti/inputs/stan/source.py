@@ -121,7 +121,9 @@ def from_stan(
     )
     if libraries[0].dim == 0:
         return _point(libraries[0], toolchain, recipe, origin)
-    space = StanSpace(libraries[0])
+    parameters = programs[0].code.parameters
+    turned = [name for name, one in parameters.items() if one.kind == "unit_vector"]
+    space = StanSpace(libraries[0], turned)
     if prior is not None:
         _require_same_parameters(programs, space, StanSpace(libraries[1]))
     evaluators = [BatchEvaluator(library) for library in libraries]

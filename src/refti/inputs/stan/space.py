@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 import numpy as np
@@ -16,12 +16,20 @@ from refti.models.space import Parameter, Space
 class StanSpace(Space):
     """The parameters of a compiled program; elements are counted from 1, as in Stan."""
 
-    def __init__(self, library: Library):
+    def __init__(self, library: Library, unit_vectors: Iterable[str] = ()):
         self._library = library
         self._places = _places(library.names)
         shapes = {name: Parameter(places.shape) for name, places in self._places.items()}
         self.parameters = MappingProxyType(shapes)
         self.coordinates = tuple(_label(name) for name in library.unconstrained_names)
+        owners = np.array(self.owners)
+        self.unit_vectors = tuple(
+            places
+            for name in unit_vectors
+            for places in np.flatnonzero(owners == name).reshape(
+                -1, self.parameters[name].shape[-1]
+            )
+        )
 
     def constrain_all(self, x: np.ndarray) -> dict[str, np.ndarray]:
         """The parameters' values [n, *shape] at unconstrained coordinates x[n, dim]."""
@@ -55,7 +63,20 @@ class StanSpace(Space):
         if not np.isfinite(flat).all():
             worst = self._library.names[int(np.argmin(np.isfinite(flat).all(axis=0)))]
             raise ModelError(f"{_label(worst)!r} has values that are not finite.")
-        return self._library.unconstrain(flat)
+        x = self._library.unconstrain(flat)
+        rng = np.random.default_rng(0)
+        for places in self.unit_vectors:  # which come back as they are, of length 1
+            x[:, places] *= np.sqrt(rng.chisquare(len(places) + 2, size=(count, 1)))
+        return x
+
+    def round_trip(self, x: np.ndarray) -> np.ndarray:
+        """The coordinates of the values at x[n, dim]; unit vectors keep the lengths they had."""
+        back = super().round_trip(x)
+        for places in self.unit_vectors:
+            lengths = [np.linalg.norm(one[:, places], axis=1, keepdims=True) for one in (x, back)]
+            with np.errstate(invalid="ignore", divide="ignore"):
+                back[:, places] *= lengths[0] / lengths[1]
+        return back
 
 
 def _places(names: list[str]) -> dict[str, np.ndarray]:

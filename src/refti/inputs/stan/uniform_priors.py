@@ -10,7 +10,9 @@ import numpy as np
 from refti.inputs.stan.declarations import Declared
 from refti.inputs.stan.space import StanSpace
 
-FAR = 1e3  # an unconstrained coordinate from which the value is its bound
+# An unconstrained coordinate from which the value is at its bound but for rounding: at the bound
+# itself, others whose bounds depend on it would have no room left.
+FAR = 33.0
 
 
 def log_volumes(

@@ -8,7 +8,6 @@ length, which is zero there, and divided by what the length then integrates to.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from math import lgamma, log
@@ -18,7 +17,6 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
 
-from refti.inputs.stan.declarations import Declared
 from refti.inputs.stan.space import StanSpace
 
 
@@ -41,21 +39,15 @@ class UnitVectors:
         return jnp.log(squares).sum()
 
 
-def unit_vectors(
-    space: StanSpace, declared: Mapping[str, Declared]
-) -> tuple[UnitVectors | None, float]:
+def unit_vectors(space: StanSpace) -> tuple[UnitVectors | None, float]:
     """The unit vectors, or None without any; and the log of what their lengths integrate to."""
-    owners = np.array(space.owners)
-    vector_of = np.full(len(owners), -1)
-    count, excess = 0, 0.0
-    for name, one in declared.items():
-        if one.kind == "unit_vector":
-            size = space.parameters[name].shape[-1]
-            places = np.flatnonzero(owners == name).reshape(-1, size)
-            vector_of[places] = count + np.arange(len(places))[:, None]
-            count += len(places)
-            excess += len(places) * (size / 2 * log(2) + lgamma(size / 2 + 1))
+    count = len(space.unit_vectors)
     if count == 0:
         return None, 0.0
+    vector_of = np.full(len(space.coordinates), count)
+    excess = 0.0
+    for number, places in enumerate(space.unit_vectors):
+        vector_of[places] = number
+        excess += len(places) / 2 * log(2) + lgamma(len(places) / 2 + 1)
     with jax.enable_x64(True):
-        return UnitVectors(jnp.asarray(np.where(vector_of < 0, count, vector_of)), count), excess
+        return UnitVectors(jnp.asarray(vector_of), count), excess
