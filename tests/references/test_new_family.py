@@ -70,5 +70,7 @@ def test_auto_tries_it_when_its_row_says_so(monkeypatch: pytest.MonkeyPatch):
 def test_it_is_refused_without_gradients_when_its_row_says_so(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setitem(registry.FAMILIES, ROW.name, replace(ROW, needs_gradient=True))
     model = refti.from_callable(lambda x: -0.5 * float(x[0]) ** 2, dim=1)
-    with pytest.raises(refti.SettingsError, match=r"'logistic' cannot be used with .* without gradients"):
+    with pytest.raises(
+        refti.SettingsError, match=r"'logistic' cannot be used with .* without gradients"
+    ):
         refti.evidence(model, reference="logistic", progress=False)
