@@ -17,7 +17,7 @@ def process_of(job: int) -> int:
 
 
 def process_and_growth_allowed(job: int) -> tuple[int, int]:
-    """That process, and by how much it may grow before loky replaces it with one without programs."""
+    """That process, and by how much it may grow before loky replaces it."""
     return os.getpid(), process_executor._MAX_MEMORY_LEAK_SIZE
 
 
