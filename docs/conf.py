@@ -33,7 +33,8 @@ os.environ.update(COLUMNS="84", NO_COLOR="1")
 # A command in a cell that fails, fails the build: IPython only takes note of it.
 startup = Path(tempfile.mkdtemp(prefix="refti-docs-")) / "profile_default" / "startup"
 startup.mkdir(parents=True)
-shutil.copy(HERE / "_extensions" / "strict_shell.py", startup)
+for name in ("strict_shell.py", "seldom_garbage.py"):
+    shutil.copy(HERE / "_extensions" / name, startup)
 os.environ["IPYTHONDIR"] = str(startup.parents[1])
 atexit.register(shutil.rmtree, startup.parents[1], ignore_errors=True)
 

@@ -44,11 +44,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_collection_finish() -> None:
     """What was imported stays: looking through it again and again for garbage takes a while.
 
-    So does looking after every 700 new objects, of which JAX makes millions in tracing.
+    So does looking after every 700 new objects, of which JAX makes millions in tracing; half a
+    million are 50 MB. docs/_extensions/seldom_garbage.py does the same for the pages.
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(50_000, 10, 10)
+    gc.set_threshold(500_000, 10, 10)
 
 
 @pytest.hookimpl(optionalhook=True)

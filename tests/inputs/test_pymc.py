@@ -105,7 +105,7 @@ BY_JAX = [
     simplex,
     nested_interval,
     ordered,
-    covariance,
+    pytest.param(covariance, marks=pytest.mark.long),  # test_zoo.py has it beside others
     potential,
     custom,
     undeclared_support,

@@ -340,8 +340,12 @@ def test_a_copy_in_another_folder_is_the_same_program(tmp_path: Path):
 
 def test_a_prior_program_with_other_parameters_is_refused():
     # Programs that other tests compile, as they are.
-    with pytest.raises(refti.ModelError, match=r"same parameters.*shapes.stan has p.*r\[2, 2\]"):
-        refti.from_stan(HERE / "shapes.stan", SHAPES, prior=EXAMPLE / "prior.stan")
+    data = json.loads((EXAMPLE / "density.json").read_text()) | {"K": 4, "nested": 0}
+    with pytest.raises(
+        refti.ModelError,
+        match=r"same parameters.*radiata.stan has alpha.*uniform.stan has alpha\[4\], p\[4\]",
+    ):
+        refti.from_stan(EXAMPLE / "radiata.stan", data, prior=HERE / "uniform.stan")
 
 
 class TestCompiler:

@@ -230,7 +230,13 @@ def test_a_plan_from_every_family_comes_back(name: str, tmp_path: Path):
     assert float(one) == float(other)
 
 
-@pytest.mark.parametrize("source", INPUTS)
+@pytest.mark.parametrize(
+    "source",  # tests/models/test_recipe.py makes all of them again
+    [
+        pytest.param(name, marks=pytest.mark.long if name in ("numpyro", "pymc") else ())
+        for name in INPUTS
+    ],
+)
 def test_a_run_of_every_input_goes_on_alike_with_the_model_made_anew(source: str, tmp_path: Path):
     model = INPUTS[source]()
     state = gone_on(begun(problem_of(model, reference="covariance", **SHORT)))
@@ -253,7 +259,9 @@ def gone_on_by_a_scan(state: RunState) -> RunState:
         return RunState(state.problem, state.plan, legs)
 
 
-@pytest.mark.parametrize("begin", [begun_in_a_funnel, begun_in_heavy_tails])
+@pytest.mark.parametrize(
+    "begin", [pytest.param(begun_in_a_funnel, marks=pytest.mark.long), begun_in_heavy_tails]
+)
 def test_a_run_in_other_coordinates_goes_on_alike_with_the_model_made_anew(
     begin: Callable[[], RunState], tmp_path: Path
 ):

@@ -71,7 +71,7 @@ def test_a_gaussian_series_is_exact_without_a_dense_matrix(
     watched: list[tuple[int, ...]], tmp_path: Path
 ):
     target = suite.ar1(DIM)
-    settings = {"search": "quick", "store": tmp_path / "run", "chains": 4, "warmup": 100}
+    settings = {"search": "quick", "store": tmp_path / "run", "chains": 4, "warmup": 50}
     result = refti.evidence(target.model(), **settings, progress=False)
     assert result.log_z == pytest.approx(target.log_z, abs=1e-6)
     assert result.trusted

@@ -63,6 +63,7 @@ class TestCoordinates:
         expect_right("cauchy_2")
         assert "heavy tails" in result("cauchy_2").found["coordinates"]
 
+    @pytest.mark.long  # the funnel gets such coordinates too
     def test_a_centred_hierarchy(self):
         expect_right("eight_schools")
         found = result("eight_schools")
@@ -87,7 +88,9 @@ class TestKernel:
         assert result("staircase_2").found["kernel"] == "elliptical"
         assert result("staircase_2").settings["kernel"] == "hmc"  # what was asked for
 
-    @pytest.mark.parametrize("name", ["gaussian", "funnel_10", "eight_schools"])
+    @pytest.mark.parametrize(
+        "name", ["gaussian", "funnel_10", pytest.param("eight_schools", marks=pytest.mark.long)]
+    )
     def test_trajectories_on_what_is_smooth(self, name: str):
         assert result(name).found["kernel"] == "hmc"
 
