@@ -6,6 +6,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tomllib
 from functools import cache
 from pathlib import Path
 
@@ -130,6 +131,14 @@ def exists(name: str) -> bool:
     except (AttributeError, ImportError):
         return False
     return True
+
+
+@pytest.mark.parametrize("page", EVERYTHING, ids=lambda page: page.stem)
+def test_the_settings_files_that_a_page_shows_can_be_read(page: Path):
+    blocks = re.findall(r"```toml\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    assert blocks or page.name != "studies.md"
+    for block in blocks:
+        assert tomllib.loads(block)
 
 
 def test_names_that_are_not_there_are_found():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +19,8 @@ from refti.checks.of_run import check_prior_integral
 from refti.estimators.estimate import Estimate
 from refti.inputs.numpyro import normalised as of_numpyro
 from refti.inputs.pymc import normalised as of_pymc
+from refti.run import prior_integral
+from refti.run.settings import Settings
 
 pytestmark = pytest.mark.usefixtures("x64")
 
@@ -187,3 +190,21 @@ def test_an_integral_that_was_not_found_is_one_only_where_the_parts_say_so():
     assert not check_prior_integral(lost).ok
     assert check_prior_integral(lost, parts="each is").ok
     assert not check_prior_integral(wrong, parts="each is").ok  # what was found counts
+
+
+@pytest.mark.parametrize(("parts", "counts"), [("", True), ("each is", False)])
+def test_a_run_of_a_known_prior_counts_only_if_it_is_trusted(
+    monkeypatch: pytest.MonkeyPatch, parts: str, counts: bool
+):
+    missed = SimpleNamespace(trusted=False, estimates={"mbar": Estimate(-4.5, 0.1)})
+    for name, value in (
+        ("run_beside", lambda *_: missed),
+        ("problem_of_prior", lambda *_: None),
+        ("seconds_left", lambda *_: None),
+        ("evaluations_left", lambda *_: 1000),
+    ):
+        monkeypatch.setattr(prior_integral, name, value)
+    settings = Settings(seed=1)
+    problem = SimpleNamespace(settings=settings, given=[SimpleNamespace(prior_parts=parts)])
+    found, why = prior_integral.integrate_prior(problem, None, None)  # type: ignore[arg-type]
+    assert np.isfinite(found.value) == (why == "") == counts

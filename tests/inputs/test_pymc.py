@@ -414,6 +414,12 @@ BAD = {
     "discrete": (lambda: (pm.Poisson("k", 3), pm.Normal("mean")), 'infinitely many values: "k"'),
     "flat": (lambda: (pm.Flat("a"), pm.HalfFlat("b")), 'flat priors: "a", "b".*does not exist'),
     "empty": (lambda: pm.Normal("y", 0, 1, observed=DATA), "no free variables"),
+    "wishart": (
+        lambda: pm.MvNormal(
+            "y", np.zeros(2), tau=pm.Wishart("w", 5, np.eye(2)), observed=np.eye(2)
+        ),
+        'Free Wishart variables: "w".*LKJCholeskyCov',
+    ),
     "minibatch": (minibatch, 'Minibatches.*"y".*observe them whole'),
     "simulator": (simulator, 'Simulators: "y"'),
     "counts missing": (

@@ -12,6 +12,7 @@ from scipy import stats
 
 import refti
 from refti.inputs.stan.factors import Code
+from refti.inputs.stan.prior_of import Sizes
 from refti.inputs.stan.priors import Priors, read_priors
 from refti.inputs.stan.program import read_program
 from refti.inputs.stan.sizes import known_data
@@ -234,6 +235,29 @@ def test_densities_given_each_other_in_a_circle_are_left_to_the_density(
     statements: str, declared: str, unclear: tuple[str, ...]
 ):
     assert set(priors_of(GIVEN + statements, declared).unclear) - {"sigma"} == set(unclear)
+
+
+@pytest.mark.parametrize(
+    ("statement", "declared", "is_cut"),
+    [
+        ("b ~ normal(mu[1], sigma);", "vector<lower=m0>[N] b;", True),
+        ("b ~ normal(mu[1], sigma);", "vector[N] b;", False),
+        ("b ~ normal(0, 2);", "vector<lower=m0>[N] b;", False),
+        ("b ~ lognormal(mu[1], sigma);", "vector<lower=0>[N] b;", False),
+        (
+            "for (i in 1:N) { b[i] ~ normal(mu[1], sigma) T[m0, ]; }",
+            "vector<lower=m0>[N] b;",
+            False,
+        ),
+    ],
+)
+def test_densities_that_bounds_cut_off_as_other_parameters_have_it(
+    statement: str, declared: str, is_cut: bool
+):
+    found = priors_of(GIVEN + statement, declared)
+    assert found.cut_by_others == (("b",) if is_cut else ())
+    said = " ".join(Sizes({}, {}, 0.0, False, None, found.cut_by_others).notes("keep"))
+    assert ("density of b that depends on other parameters" in said) == is_cut
 
 
 def test_missing_data_are_drawn_beside_those_that_are_there():

@@ -16,7 +16,9 @@ from refti.sampling.metering import Meter
 def integrate_prior(problem: Problem, meter: Meter, run: RunAlone) -> tuple[Estimate, str]:
     """The log of the prior's own integral, which should be 0; NaN and why, where it was not found.
 
-    It should cost no more than the run. Raises KeyboardInterrupt if it was interrupted.
+    It should cost no more than the run. Where every factor of the prior is known to be normalised,
+    a run of it that is not trusted tells of its chains and not of the prior, and is not counted.
+    Raises KeyboardInterrupt if it was interrupted.
     """
     settings = problem.settings
     alone = Settings(
@@ -29,9 +31,12 @@ def integrate_prior(problem: Problem, meter: Meter, run: RunAlone) -> tuple[Esti
         search="quick",
     )
     try:
-        return run_beside(problem_of_prior(problem, alone), meter, run).estimates["mbar"], ""
+        found = run_beside(problem_of_prior(problem, alone), meter, run)
     except RefTIError as error:  # may not cost the result that is there already
         return Estimate(float("nan"), 0.0), str(error)
+    if problem.given[0].prior_parts and not found.trusted:
+        return Estimate(float("nan"), 0.0), "the run that integrates it is not trusted"
+    return found.estimates["mbar"], ""
 
 
 def problem_of_prior(problem: Problem, settings: Settings) -> Problem:

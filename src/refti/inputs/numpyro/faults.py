@@ -30,7 +30,8 @@ def faults(sites: Mapping[str, Site]) -> list[str]:
     if not told and not of_kind(sites, "latent"):
         told.append(
             "The model has no latent site, so there is nothing to integrate. Expected at least "
-            "one numpyro.sample without obs=."
+            "one numpyro.sample without obs=. Of a point null hypothesis the log evidence is the "
+            "log probability of its data: numpyro.infer.util.log_density(model, args, {}, {})[0]."
         )
     return told
 

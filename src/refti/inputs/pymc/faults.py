@@ -33,11 +33,13 @@ def require_integrable(model: Any) -> None:
     if not model.free_RVs:
         raise ModelError(
             "The model has no free variables, so there is nothing to integrate over. Give the "
-            "model at least one unobserved variable with a prior."
+            "model at least one unobserved variable with a prior. Of a point null hypothesis the "
+            "log evidence is model.compile_logp()({})."
         )
     faults = [
         *_discrete(model),
         *_improper(model),
+        *_elementwise(model),
         *_wrapped(model),
         *_random(model),
         *_short(model),
@@ -83,6 +85,22 @@ def _inside(model: Any, rv: Any) -> list[Any]:
     from pytensor.graph.traversal import ancestors as all_above
 
     return list(all_above(rv.owner.inputs, blockers=model.free_RVs))
+
+
+def _elementwise(model: Any) -> list[str]:
+    """Free Wishart matrices: PyMC has no transform for them, so that each element goes its way."""
+    names = [
+        rv.name
+        for rv in model.free_RVs
+        if _kind(rv) == "WishartRV" and model.rvs_to_transforms[rv] is None
+    ]
+    if not names:
+        return []
+    return [
+        f"Free Wishart variables: {_listed(names)}. PyMC moves each of their elements by itself, "
+        "so that no matrix is symmetric and the density is zero nearly everywhere: use "
+        "pm.LKJCholeskyCov."
+    ]
 
 
 def _wrapped(model: Any) -> list[str]:

@@ -36,6 +36,9 @@ _MADE: dict[str, Callable[..., Any]] = {
     "pareto": lambda least, shape: stats.pareto(shape, scale=least),
     "beta": lambda a, b: stats.beta(a, b),
 }
+DISTRIBUTIONS = frozenset(_MADE)
+"""Those whose mass between bounds is known."""
+
 # Where distributions are, whatever their arguments: bounds that lie beyond cut nothing off.
 _SUPPORTS = {
     **dict.fromkeys(("exponential", "gamma", "inv_gamma", "lognormal", "weibull"), (0.0, inf)),

@@ -40,6 +40,7 @@ class Sizes:
         excess: what the lengths of unit vectors add to the log evidence.
         random_data: whether the program draws its own data at random.
         unit_vectors: those of the program, if it has any.
+        cut_by_others: parameters of which bounds leave a part that depends on other parameters.
     """
 
     volumes: Mapping[str, float | None]
@@ -47,6 +48,7 @@ class Sizes:
     excess: float
     random_data: bool
     unit_vectors: UnitVectors | None = None
+    cut_by_others: tuple[str, ...] = ()
 
     def normalised(self, uniform_priors: str) -> float:
         """What is to be added to the log density. Raises ModelError if that is no one number."""
@@ -99,6 +101,13 @@ class Sizes:
                 f"exp({total:.3f}) and not to 1; truncate them, such as by `T[0, ]`, for a "
                 f"log z that is {-total:.3f} higher"
             )
+        if self.cut_by_others:
+            found.append(
+                f"bounds cut off a part of the density of {', '.join(self.cut_by_others)} that "
+                "depends on other parameters, so that it does not integrate to 1: of data that "
+                "are censored this is as it should be, and check_prior=False (--no-prior-check) "
+                "says so; of anything else, truncate it, such as by `T[a, b]`"
+            )
         if self.random_data:
             found.append(
                 "the program draws random data in its transformed data block (functions that end "
@@ -125,6 +134,7 @@ class Known:
             excess,
             "_rng" in code.text[begin:end],
             vectors,
+            self.priors.cut_by_others,
         )
 
 

@@ -49,6 +49,7 @@ class Priors:
         flat: parameters without bounds that no prior speaks of: improper.
         unclear: parameters of which the text does not tell that their prior integrates to one.
         beside_data: parameters drawn together with data, such as data that are missing.
+        cut_by_others: parameters of which bounds leave a part that depends on other parameters.
     """
 
     uniform: tuple[str, ...]
@@ -56,6 +57,7 @@ class Priors:
     flat: tuple[str, ...]
     unclear: tuple[str, ...]
     beside_data: tuple[str, ...]
+    cut_by_others: tuple[str, ...] = ()
 
 
 Elements = frozenset[int] | Literal["all"]
@@ -84,6 +86,7 @@ def read_priors(code: Code, known: Mapping[str, Any]) -> Priors:
     flat: list[str] = []
     unclear: list[str] = []
     cut: dict[str, float] = {}
+    cut_by_others: list[str] = []
     circles = in_circles(code, {n: [f for f, _ in found] for n, found in drawn.items()}, known)
     for name, declared in code.parameters.items():
         is_empty = any(whole(size, known) == 0 for size in declared.all_sizes)
@@ -96,9 +99,12 @@ def read_priors(code: Code, known: Mapping[str, Any]) -> Priors:
         others = _other_factors(code, name, [factor for factor, _ in drawn[name]])
         if mass is None or others or name in beside_data or name in circles:
             unclear.append(name)
+            if _is_cut_by_others(declared, drawn[name], known):
+                cut_by_others.append(name)
         elif mass != 0:
             cut[name] = mass
-    return Priors(tuple(uniform), cut, tuple(flat), tuple(unclear), tuple(sorted(beside_data)))
+    beside = tuple(sorted(beside_data))
+    return Priors(tuple(uniform), cut, tuple(flat), tuple(unclear), beside, tuple(cut_by_others))
 
 
 def _other_factors(code: Code, name: str, drawn: list[Factor]) -> bool:
@@ -247,6 +253,22 @@ def _log_mass(
             return None
         total += each * (count or 0) + orders + constant
     return 0.0 if abs(total) < _ROUNDING else total
+
+
+def _is_cut_by_others(
+    declared: Declared, drawn: list[tuple[Factor, Elements | None]], known: Mapping[str, Any]
+) -> bool:
+    """Whether bounds leave a part of a parameter's density that depends on other parameters."""
+    return (
+        not declared.bounds.keys().isdisjoint(("lower", "upper"))
+        and bool(drawn)
+        and _covers_once(declared, [elements for _, elements in drawn], known)
+        and all(
+            one.distribution in cut_priors.DISTRIBUTIONS
+            and not (one.between or one.beside or one.is_conditional or _are_numbers(one, known))
+            for one, _ in drawn
+        )
+    )
 
 
 def _is_one_density(code: Code, factor: Factor) -> bool:
