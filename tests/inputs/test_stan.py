@@ -252,14 +252,14 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("data", "said"),
         [
-            (None, "'n' is missing; expected one whole number.*'y' is missing"),
+            (None, "needs data, and there are none.*'n' is missing; expected one.*'y' is missing"),
             ({"n": 2}, "'y' is missing; expected numbers in an array of 1 dimension"),
             ({"n": 2.5, "y": [1, 2]}, "'n' must be one whole number; got 2.5"),
             ({"n": 2, "y": ["a", "b"]}, "'y' must be numbers.*got"),
             ({"n": 2, "y": [[1, 2]]}, r"'y'.*got the shape \(1, 2\)"),
             ({"n": [2], "y": [1, 2]}, r"'n'.*got the shape \(1,\)"),
             ({"n": 2, "y": [[1], [1, 2]]}, "'y'"),
-            ({"n": 2, "y": None}, "'y'.*NoneType"),
+            ({"n": 2, "y": None}, "'y'.*got null .*, which stands for a missing value"),
             ({"n": 3, "y": [1, 2]}, r"'y' must have the sizes \[n = 3\]; got \[2\]"),
             ({"J": 8, "sigma": [1, 2]}, "holds J, sigma. .* none of these: .* another program"),
             ({"n": 2, "y": [1], "K": 3}, r"does not declare K\..*'y' must have the sizes"),

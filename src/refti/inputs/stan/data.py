@@ -42,11 +42,11 @@ def to_json(program: Program, values: Mapping[str, Any]) -> str:
 
 def _misfit(program: Program, values: Mapping[str, Any]) -> str:
     """Which data were given, and whether they look like those of another program."""
-    said = (
-        f"data= does not fit {program.name}; it holds {', '.join(map(str, values)) or 'nothing'}."
-    )
+    if not values:
+        return f"{program.name} needs data, and there are none; give them as data=."
+    said = f"data= does not fit {program.name}; it holds {', '.join(map(str, values))}."
     unknown = [str(name) for name in values if name not in program.data]
-    if values and len(unknown) == len(values):
+    if len(unknown) == len(values):
         return f"{said} The program declares none of these: are they the data of another program?"
     if unknown:
         return f"{said} The program does not declare {', '.join(unknown)}."
