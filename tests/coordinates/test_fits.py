@@ -208,6 +208,28 @@ class TestFollowers:
             # Squares of the scale would lead away from groups that are narrow.
             assert follower.bent_by == []
 
+    def test_groups_within_groups_lie_each_about_its_own(self):
+        # Given its sites a region is as narrow as they are, and yet stands before them.
+        rng, region = np.random.default_rng(11), np.repeat(np.arange(4), 5)
+        log_scale, regions = rng.normal(-1.0, 0.8, size=(400, 1)), rng.normal(size=(400, 4))
+        sites = regions[:, region] + np.exp(log_scale) * rng.normal(size=(400, 20))
+
+        def nested(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            log_scale, regions, sites = x[:, :1], x[:, 1:5], x[:, 5:]
+            precision = np.exp(-2 * log_scale)
+            off = sites - regions[:, region]
+            squares = (precision * off**2).sum(axis=1, keepdims=True)
+            pull = precision * np.stack([off[:, region == r].sum(axis=1) for r in range(4)], axis=1)
+            values = -0.5 * ((log_scale + 1) ** 2 + squares) - 20 * log_scale
+            values -= 0.5 * (regions**2).sum(axis=1, keepdims=True)
+            slopes = [-(log_scale + 1) - 20 + squares, pull - regions, -precision * off]
+            return values[:, 0], np.hstack(slopes)
+
+        found = followers_of(nested, np.hstack([log_scale, regions, sites]))
+        assert {k: (one.scale_by, one.about) for k, one in found.items()} == {
+            5 + k: ([0], [1 + region[k]]) for k in range(20)
+        }
+
     @pytest.mark.parametrize("seed", range(6))
     def test_none_on_a_correlated_gaussian(self, seed: int):
         rng = np.random.default_rng(seed)

@@ -151,7 +151,8 @@ def _release_hubs(followers: Followers, curvature: Curvature) -> None:
     """Lets go of coordinates that followers lie about, such as the mean of a hierarchy's groups.
 
     Given its groups, a mean is as narrow as they are. But it stands before them: each of them goes
-    with it one to one, and it hardly goes with any one of them.
+    with it one to one, and it hardly goes with any one of them. Where groups lie in larger ones,
+    there are several such means, each with its own.
     """
     slopes = np.nanmedian(np.abs(curvature.slopes), axis=0)
     for j in list(followers):
@@ -164,7 +165,7 @@ def _release_hubs(followers: Followers, curvature: Curvature) -> None:
             continue
         leads = slopes[others, j] > TUNING.hub_slope
         less = slopes[j, others] < TUNING.hub_asymmetry * slopes[others, j]
-        if np.sum(leads & less) >= max(TUNING.smallest_group, TUNING.hub_share * len(others)):
+        if np.sum(leads & less) >= max(TUNING.smallest_group, TUNING.hub_share * np.sum(leads)):
             del followers[j]
 
 

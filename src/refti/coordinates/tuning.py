@@ -70,7 +70,7 @@ class CoordinatesTuning:
     smallest_group: int = tuned(3, "coordinates that follow one, for a hub among them to be sought")
     hub_slope: float = tuned(0.1, "with which a group goes with its hub, in spreads")
     hub_asymmetry: float = tuned(0.6, "of it with which the hub may go with one of the group")
-    hub_share: float = tuned(0.3, "of the group that must go with a hub")
+    hub_share: float = tuned(0.3, "of those that go with a hub, with which it goes that much less")
     sure: float = tuned(
         4.5, "standard errors that the correlation of a bend exceeds; pairs are many"
     )
