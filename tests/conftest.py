@@ -143,14 +143,6 @@ def _scattered(config: pytest.Config) -> list[str]:
     return [group for group, ran_in in config.stash[RAN_IN].items() if len(ran_in) > 1]
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _nothing_is_compiled_ahead() -> Iterator[None]:
-    """Tests keep every core busy, and many of their runs end before what was foreseen."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("refti.sampling.ahead.cores", lambda: 1)
-        yield
-
-
 @pytest.fixture
 def x64() -> Iterator[None]:
     """64-bit mode, as the library has it within its own calls, for the length of one test."""

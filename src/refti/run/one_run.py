@@ -24,7 +24,6 @@ from refti.run.choose_coordinates import choose_coordinates
 from refti.run.choose_kernel import choose_kernel, is_cut_up
 from refti.run.counts import Counting, spent_before
 from refti.run.finish import build_result, check_run, told_by_models
-from refti.run.foreseen import foresee
 from refti.run.groups import gather_groups
 from refti.run.last_looks import take_last_looks
 from refti.run.more_draws import draw_posterior
@@ -40,7 +39,6 @@ from refti.run.stages import StageClock, plain_stages
 from refti.run.store.kept_run import open_run
 from refti.run.store.memory import NoStore, StoreMemory
 from refti.run.witness import second_estimate
-from refti.sampling.ahead import compiling_ahead
 from refti.sampling.engine import Engine, open_engine
 from refti.sampling.kernels.registry import KERNELS
 from refti.sampling.metering import Meter, OutOfBudgetError
@@ -76,19 +74,16 @@ def run(problem: Problem, report: Progress, memory: StoreMemory | NoStore) -> Ev
     counting = Counting(problem, meter, memory)
     memory.tally_by(counting.tally)
     clock = StageClock(report, meter)
-    with (
-        compiling_ahead(partial(foresee, problem, memory)),
-        open_engine(
-            chains=settings.chains,
-            kernel=settings.kernel,
-            block_length=problem.block_length,
-            seed=settings.seed,
-            meter=meter,
-            report=clock,
-            side_by_side=all(may_run_side_by_side(m.density, m.start) for m in problem.models),
-            memory=memory,
-        ) as engine,
-    ):
+    with open_engine(
+        chains=settings.chains,
+        kernel=settings.kernel,
+        block_length=problem.block_length,
+        seed=settings.seed,
+        meter=meter,
+        report=clock,
+        side_by_side=all(may_run_side_by_side(m.density, m.start) for m in problem.models),
+        memory=memory,
+    ) as engine:
         state = engine.recall("plan", partial(_explore, problem, engine))
         counting.planned()
         seen, pilot = state.problem, state.plan.pilot

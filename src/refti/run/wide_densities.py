@@ -7,7 +7,6 @@ from collections.abc import Callable
 import numpy as np
 
 from refti.models.batching import log_densities
-from refti.models.density import Density
 from refti.models.model import ValueAndGradient
 from refti.paths.path import Leg
 from refti.run.problem import End
@@ -24,7 +23,10 @@ def wide_densities(
     One program serves both, for any number of points; a few points go by the one of the chains,
     which is there already.
     """
-    leg, lam, prior = leg_of_wanderers(end)
+    prior = end.model.prior
+    leg, lam = (end.leg, end.lam) if prior is None else (Leg(prior, end.model.density), 1.0)
+    if not leg.has_gradient:
+        leg, lam, prior = end.leg, end.lam, None
     width = PILOT.wanderers_at_once
     wide = value_and_gradient(leg, lam, width, engine.meter)
 
@@ -37,16 +39,6 @@ def wide_densities(
         return np.concatenate(values), np.concatenate(gradients)
 
     return density, None if prior is None else value_and_gradient(leg, 0.0, width, engine.meter)
-
-
-def leg_of_wanderers(end: End) -> tuple[Leg, float, Density | None]:
-    """The leg on which wanderers are evaluated, where on it, and their prior if it is apart."""
-    prior = end.model.prior
-    if prior is not None:
-        leg = Leg(prior, end.model.density)
-        if leg.has_gradient:
-            return leg, 1.0, prior
-    return end.leg, end.lam, None
 
 
 def wide_values(end: End, engine: Engine) -> Callable[[np.ndarray], np.ndarray]:

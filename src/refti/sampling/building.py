@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -22,7 +20,7 @@ class Built(NamedTuple):
     """What was built in this process so far.
 
     Attributes:
-        seconds: spent building programs, or waiting for one that another thread builds.
+        seconds: spent building programs.
         compile_seconds: those of them that the compiler took, or a program to be read from disk.
         compiled: how many programs were compiled or read from disk, the smallest included.
         loaded: how many of them were read from disk.
@@ -39,27 +37,6 @@ def built() -> Built:
     return _listener().so_far()
 
 
-@contextmanager
-def building_ahead() -> Iterator[None]:
-    """The scope in which this thread builds what nobody waits for: its seconds do not count."""
-    own = _listener().own
-    own.ahead = True
-    try:
-        yield
-    finally:
-        own.ahead = False
-
-
-@contextmanager
-def waiting_for_a_program() -> Iterator[None]:
-    """The scope in which a run waits for what another thread compiles, whose seconds count."""
-    begun = time.perf_counter()
-    try:
-        yield
-    finally:
-        _listener().waited(time.perf_counter() - begun)
-
-
 @cache
 def _listener() -> _Listener:
     listener = _Listener()
@@ -73,19 +50,11 @@ class _Listener:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self.own = threading.local()
+        self._own = threading.local()
         self._total = Built(0.0, 0.0, 0, 0)
 
     def so_far(self) -> Built:
         return self._total
-
-    def waited(self, seconds: float) -> None:
-        """Hears that a run waited so long for a program."""
-        with self._lock:
-            total = self._total
-            self._total = total._replace(
-                seconds=total.seconds + seconds, compile_seconds=total.compile_seconds + seconds
-            )
 
     def took(self, event: str, duration_secs: float, **details: Any) -> None:
         """Hears that something took so long until now, in this thread."""
@@ -93,13 +62,9 @@ class _Listener:
         is_compiling = event == COMPILING
         if not is_compiling and event not in TRACING:
             return
-        if getattr(self.own, "ahead", False):
-            with self._lock:
-                self._total = self._total._replace(compiled=self._total.compiled + is_compiling)
-            return
         now, seconds = time.perf_counter(), duration_secs
         begun, inside = now - seconds, 0.0
-        spans = self.own.__dict__.setdefault("spans", [])
+        spans = self._own.__dict__.setdefault("spans", [])
         while spans and spans[-1][0] >= begun:  # was within this one, and is counted already
             first, last = spans.pop()
             inside += last - first

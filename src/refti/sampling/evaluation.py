@@ -10,7 +10,6 @@ from refti.models.density import Density, OutOfTimeError, ValueOnlyDensity
 from refti.models.model import ValueAndGradient
 from refti.paths.path import Leg
 from refti.references.base import Reference
-from refti.sampling.ahead import Call
 from refti.sampling.kernels.gradient_kernel import evaluate_chains, on_leg
 from refti.sampling.metering import Meter, OutOfBudgetError
 from refti.sampling.tuning import TUNING
@@ -41,12 +40,6 @@ def value_and_gradient(leg: Leg, lam: float, chains: int, meter: Meter) -> Value
         return values_on_rung(leg, lam, x, meter), np.full(x.shape, np.nan)
 
     return evaluate if leg.has_gradient else without_gradient
-
-
-def first_call(leg: Leg, chains: int, dim: int) -> Call:
-    """The call by which so many points at once will be evaluated, with made-up numbers."""
-    points = np.zeros((chains, dim))
-    return Call(evaluate_chains, (leg, on_leg(1.0), identity(dim), points), {})
 
 
 def values_on_rung(leg: Leg, lam: float, x: np.ndarray, meter: Meter) -> np.ndarray:

@@ -11,7 +11,6 @@ from refti.draws.cost import NOTHING, Budget, Cost
 from refti.interruption import end_if_asked
 from refti.models.compiled import Compiled
 from refti.progress import compiling
-from refti.sampling.ahead import wait_for
 from refti.sampling.building import built
 from refti.sampling.evaluation_cache import EvaluationCache
 
@@ -67,7 +66,6 @@ class Meter:
             raise OutOfBudgetError
         if isinstance(program, Compiled):
             program = program.program_for(arguments[0])
-        wait_for(program)
         known = program._cache_size()
         with compiling() if known == 0 else nullcontext():
             result = program(*arguments, **options)

@@ -20,7 +20,6 @@ from refti.factors.factor import Factor
 from refti.models.compiled import compiled
 from refti.paths.path import Leg
 from refti.references.base import Reference
-from refti.sampling.ahead import Call
 from refti.sampling.density_along_leg import whitened
 from refti.sampling.kernels.base import HostOrDevice, Iterations, RungDensity, Trace
 from refti.sampling.kernels.chains import Chains, LookAt, Move
@@ -65,37 +64,8 @@ class GradientKernel:
         meter: Meter,
     ) -> tuple[Chains, StepSize | None, Trace]:
         """The state and the step size after some iterations of every chain, and their trace."""
-        leaps = _leaps(density, state, key, iterations, meter)
-        call = self._call(density, state, step_size, key, iterations, leaps)
-        state, step_size, trace = meter.call(call.program, *call.arguments, **call.options)
-        trace = Trace(*(np.asarray(a) for a in trace))
-        meter.count(gradients=int(trace.gradients.sum()))
-        return state, step_size, trace
-
-    def first_call(self, density: RungDensity, chains: int, count: int) -> Call:
-        """The call that will advance so many chains by so many iterations, with made-up numbers."""
-        dim, zero = len(density.whitening.location), np.zeros(())
-        each, points = np.zeros(chains), np.zeros((chains, dim))
-        leaps = no_leaps(count, chains, dim) if isinstance(density.leg.start, Reference) else None
-        return self._call(
-            density,
-            Chains(points, each, points, each),
-            StepSize(zero, zero, np.ones((), int), zero, zero),
-            jax.random.wrap_key_data(jnp.asarray(np.zeros(2, np.uint32))),
-            Iterations(count, TUNING.most_steps, TUNING.target_acceptance, adapting=True),
-            leaps,
-        )
-
-    def _call(
-        self,
-        density: RungDensity,
-        state: Chains,
-        step_size: StepSize | None,
-        key: jax.Array,
-        iterations: Iterations,
-        leaps: Leaps | None,
-    ) -> Call:
-        arguments = (
+        state, step_size, trace = meter.call(
+            _advance,
             density.leg,
             on_leg(density.lam),
             density.whitening,
@@ -107,9 +77,13 @@ class GradientKernel:
             jnp.asarray(iterations.target_acceptance),
             jnp.asarray(iterations.adapting),
             jnp.asarray(iterations.leaping and isinstance(density.leg.start, Reference)),
-            leaps,
+            _leaps(density, state, key, iterations, meter),
+            move=self.move,
+            count=iterations.count,
         )
-        return Call(_advance, arguments, {"move": self.move, "count": iterations.count})
+        trace = Trace(*(np.asarray(a) for a in trace))
+        meter.count(gradients=int(trace.gradients.sum()))
+        return state, step_size, trace
 
     def position(self, density: RungDensity, state: Chains) -> np.ndarray:
         """Where the chains stand, x[chain, dim]."""
