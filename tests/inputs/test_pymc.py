@@ -420,7 +420,7 @@ BAD = {
         ),
         'Free Wishart variables: "w".*LKJCholeskyCov',
     ),
-    "minibatch": (minibatch, 'Minibatches.*"y".*observe them whole'),
+    "minibatch": (minibatch, 'Minibatches.*"y".*observe all of them'),
     "simulator": (simulator, 'Simulators: "y"'),
     "counts missing": (
         lambda: pm.Poisson("y", pm.HalfNormal("m"), observed=np.ma.masked_values([1, -1, 2], -1)),
