@@ -31,7 +31,7 @@ def integrate_prior(problem: Problem, meter: Meter, run: RunAlone) -> tuple[Esti
         search="quick",
     )
     try:
-        found = run_beside(_problem_of_prior(problem, alone), meter, run)
+        found = run_beside(problem_of_prior(problem, alone), meter, run)
     except RefTIError as error:  # may not cost the result that is there already
         return Estimate(float("nan"), 0.0), str(error)
     if problem.given[0].prior_parts and not found.trusted:
@@ -39,7 +39,7 @@ def integrate_prior(problem: Problem, meter: Meter, run: RunAlone) -> tuple[Esti
     return found.estimates["mbar"], ""
 
 
-def _problem_of_prior(problem: Problem, settings: Settings) -> Problem:
+def problem_of_prior(problem: Problem, settings: Settings) -> Problem:
     """The problem of the prior alone.
 
     By sampling alone: what is known of its factors is held against it afterwards. A ridge without
