@@ -24,7 +24,7 @@ from refti.coordinates.links import Links
 from refti.coordinates.map import Map, to_latent
 from refti.coordinates.pooling import fit_precision_sum
 from refti.coordinates.power_tails import PowerTails, RadialTail
-from refti.coordinates.shapes import LINKS, SHAPES, Cloud, fit_shape
+from refti.coordinates.shapes import LINKS, SHAPES, Cloud, Shape, fit_shape
 from refti.suite import shrinkage
 from refti.suite.groups import SCHOOL_ERRORS, SCHOOLS
 from targets import evaluate
@@ -455,6 +455,14 @@ def test_the_radial_heaviness_of_a_multivariate_student(nu: float, error: float)
 
 class TestShapes:
     """The table of shapes."""
+
+    def test_none_where_equations_are_singular(self, monkeypatch: pytest.MonkeyPatch):
+        def fit(cloud: Cloud) -> None:
+            np.linalg.solve(np.zeros((2, 2)), np.ones(2))
+
+        monkeypatch.setitem(SHAPES, LINKS, Shape(LINKS, fit))
+        draws = np.random.default_rng(1).normal(size=(400, 2))
+        assert fit_shape(LINKS, Cloud(draws, 400.0, None, (np.zeros(2, bool),) * 2)) is None
 
     def test_a_radial_tail_is_for_densities_that_are_heavy_on_every_side(self):
         rng = np.random.default_rng(1)
